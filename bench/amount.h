@@ -7,7 +7,7 @@
 
 namespace tilewright {
 
-/// How much a check does: a number of cases ("200"), or a time ("30s") from now on.
+/// Amount of work of a check: a number of cases ("200"), or a duration ("30s") from the start.
 class Amount {
  public:
   explicit Amount(const std::string& text)

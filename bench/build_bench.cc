@@ -1,4 +1,4 @@
-// Time to build one candidate: program in, loadable shared object out, on one core, over random
+// Time to build one candidate, from program to loadable shared object, on one core, over random
 // legal configs of every task of resnet18_v1 (fp32). Counters: median, p90 and maximum in
 // milliseconds, and the median of each part. Bar: median <= 25 ms.
 
@@ -20,7 +20,7 @@
 namespace tilewright {
 namespace {
 
-// resnet18_v1: channels in, out, image, kernel, stride.
+// resnet18_v1: input channels, output channels, image, kernel, stride.
 struct Layer {
   int c, k, h, r, stride;
 };
@@ -29,7 +29,7 @@ constexpr Layer kLayers[] = {{3, 64, 224, 7, 2},   {64, 64, 56, 3, 1},   {64, 12
                              {128, 256, 28, 1, 2}, {256, 256, 14, 3, 1}, {256, 512, 14, 3, 2},
                              {256, 512, 14, 1, 2}, {512, 512, 7, 3, 1}};
 constexpr int kConfigsPerTask = 12;
-constexpr int kTriesPerConfig = 50;  // most random configs of a large space are refused at once
+constexpr int kTriesPerConfig = 50;  // most random configs of a large space are rejected at once
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -1,6 +1,6 @@
-// Candidates scored per second on one core: template applied, loop summary, features, prediction.
-// The first three by templates of ours, the others in large spaces: from rules, and of the text
-// bench/large_dense.tws (run it where that file is, in the source's folder).
+// Candidates scored per second on one core: template application, loop summary, features,
+// prediction. The first three use built-in templates. The others are large spaces: from auto rules,
+// and from the text schedule bench/large_dense.tws (run it in the source directory).
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -54,7 +54,7 @@ constexpr Case kCases[] = {
     {"text.dense", "dense(float32[512,1024]MK,float32[2048,1024]NK)->float32", "", kLargeText},
 };
 
-/// A workload's key, or the text of an expression.
+/// Parses a workload's key, or the text of an expression.
 Result<Workload> WorkloadOf(const char* text) {
   if (std::strchr(text, '=') == nullptr) return Workload::Parse(text);
   TW_ASSIGN_OR_RETURN(auto expression, ParseExpression(text));
@@ -78,7 +78,7 @@ void Fail(const Status& status, const char* what) {
   std::exit(1);
 }
 
-/// Everything a search does to score one candidate, part by part.
+/// All steps by which a search scores one candidate, part by part.
 class Scorer {
  public:
   explicit Scorer(const Case& one) {
@@ -141,7 +141,7 @@ class Scorer {
   cost_model::XgboostModel model_;
 };
 
-/// The bar: at least 10,000 candidates per second, 20,000 in large spaces.
+/// Bar: at least 10,000 candidates per second, 20,000 in large spaces.
 void Score(benchmark::State& state) {
   Scorer scorer(kCases[state.range(0)]);
   std::vector<float> rows;

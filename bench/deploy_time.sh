@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# deploy_time.sh TILEWRIGHT: from a float ResNet-50 (ONNX) to a quantized library, untuned: wall and
-# processor seconds of each step, by the default calibration and by kl_divergence with 8 images, for
-# this machine's CPU and, packed, for a VTA. Exit code 1 if a step fails or a way takes over 20 s.
+# deploy_time.sh TILEWRIGHT: time from a float ResNet-50 (ONNX) to a quantized library, untuned:
+# wall and processor seconds of each step, with the default calibration and with kl_divergence on 8
+# images, for this machine's CPU and, packed, for a VTA. Exit code 1 if a step fails or a path takes
+# over 20 s.
 set -uo pipefail
 
 tilewright=$(realpath "$1")
@@ -12,7 +13,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 
-# step NAME COMMAND...: runs it, prints its seconds and adds them to the way's.
+# step NAME COMMAND...: runs it, prints its seconds and adds them to the path's.
 step() {
   local name=$1
   shift
@@ -48,12 +49,13 @@ way() {
 }
 
 "$tilewright" model resnet50_v1 -o model.onnx || exit 1
-# Pictures of 224 x 224 out of the weights' bytes: how long calibration takes does not depend on them.
+# Images of 224 x 224 from the weights' bytes: the time of calibration does not depend on the
+# contents.
 for i in 1 2 3 4 5 6 7 8; do
   { printf 'P6\n224 224\n255\n'; tail -c $((i * 1000000)) model.onnx | head -c $((224 * 224 * 3)); } \
     >"image$i.ppm"
 done
-# A power of two between scales is what a VTA can shift by.
+# A VTA can shift by a power of two between scales.
 kl=(--set calibrate_mode=kl_divergence --set weight_scale=max --data image?.ppm)
 way "global_scale, CPU" ""
 way "global_scale, VTA" pack --set skip_conv_layers=None

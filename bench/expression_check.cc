@@ -1,13 +1,13 @@
-// Random expressions against the reference: each with random configs of the spaces that rules make
-// of it, on each of the targets, compared within the bounds that the evaluator gives. Ends with 1
-// if a result is wrong, and says which.
+// Random expressions against the reference. Each runs with random configs of the spaces of its auto
+// rules, on each of the targets, and is compared within the evaluator's error bounds. Exit code 1
+// if a result is wrong, with the case.
 //
 //   expression_check [EXPRESSIONS [CONFIGS [SEED [TARGET...]]]] [--device N]
 //
-// EXPRESSIONS (2000; or so many seconds: 30s) with CONFIGS (4) each, every fourth one a product of
-// matrices or a convolution in sizes that tensor cores take; targets that this machine cannot run
-// are left out, and cuda is run in the simulator of threads, or on a GPU (--device). Beside it
-// faults are injected into every 50th result: each must be found.
+// EXPRESSIONS (2000; or a duration: 30s) with CONFIGS (4) each. Every fourth one is a matrix
+// product or a convolution in sizes that tensor cores support. Targets that this machine cannot run
+// are skipped. cuda runs in the SIMT emulator, or on a GPU (--device). In addition, faults are
+// injected into every 50th result; each must be detected.
 
 #include <fmt/format.h>
 
@@ -60,13 +60,13 @@ Result<Drawn> DrawExpression(std::uint64_t seed) {
   return drawn;
 }
 
-/// Changes one element by more than its bound, and says whether that shows.
+/// Changes one element by more than its bound. Returns whether the comparison detects it.
 bool FindsFault(const Tensor& result, const BoundedTensor& expected, Random& random) {
   Tensor faulty = result.Clone();
   const auto at =
       static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(result.elements())));
   const double bound = expected.exact() ? 0 : expected.error.At(at);
-  if (!(bound < 1e30)) return true;  // nothing is wrong there
+  if (!(bound < 1e30)) return true;  // no wrong value exists there
   const Comparison comparison = Compare(result, expected.value);
   const double step = 1 + 4 * bound + 1e-3 * comparison.reference_rms;
   const double side = result.At(at) > 0 ? -1 : 1;
@@ -104,7 +104,7 @@ void CheckOne(const Drawn& drawn, const Target& target, int configs, Random& ran
     }
     auto result = RunKernel(drawn.workload, {}, target, *kernel, drawn.data);
     if (!result.ok()) {
-      // What passes the limits of a launch, and float16 on a CPU that does not convert it.
+      // Kernels beyond the limits of a launch, and float16 on a CPU without the conversion.
       const StatusCode code = result.status().code();
       const bool float16 = drawn.text.find("float16") != std::string::npos;
       const bool refused =

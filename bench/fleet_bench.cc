@@ -1,16 +1,14 @@
-// What a fleet's broker and tuner carry, on this machine with a real nats-server and devices that
-// are made up:
-//   fleet_bench scaling [SECONDS [DEVICES...]]   trials of 50 ms, 1 to 256 devices, against as many
-//   as
-//                          they could do, and where the processors' time goes
-//   fleet_bench throughput devices that answer at once: trials a second, without a search
-//   fleet_bench queueing   1,000 orders a second: from Submit to the result
+// Load of a fleet's broker and tuner, on this machine with a real nats-server and fake devices:
+//   fleet_bench scaling [SECONDS [DEVICES...]]   trials of 50 ms, 1 to 256 devices, against the
+//                          devices' limit, and the use of processor time
+//   fleet_bench throughput devices that reply at once: trials per second, without a search
+//   fleet_bench queueing   1,000 orders per second: from Submit to the result
 //   fleet_bench shares     20 jobs of three priorities on 64 devices
-//   fleet_bench simulate [DEVICES HOURS SECONDS CHURN DRIFT CANARIES]   the same code with a clock
-//   of
-//                          its own: SECONDS a trial, CHURN the share of devices that die in an
-//                          hour, DRIFT of those that become slower once, CANARIES 0: nothing tells
-//                          that
+//   fleet_bench simulate [DEVICES HOURS SECONDS CHURN DRIFT PROBES]   the same code with a
+//   simulated
+//                          clock: SECONDS a trial, CHURN the share of devices that fail in an hour,
+//                          DRIFT the share that slow down once, PROBES 0: without interference
+//                          probes
 #include "bench/fleet_bench.h"
 
 #include <fmt/format.h>
@@ -116,7 +114,8 @@ double ProcessorShare(double wall, double before) {
   return (seconds(used.ru_utime) + seconds(used.ru_stime) - before) / wall;
 }
 
-/// One job that always has enough to do; trials a second over `seconds`, after a second.
+/// Runs one job that always has enough work. Returns trials per second over `seconds`, after a
+/// second.
 double RateOf(Dispatcher& tuner, int in_flight, double seconds) {
   SystemClock clock;
   std::uint64_t ticket = 1;
@@ -141,11 +140,11 @@ double RateOf(Dispatcher& tuner, int in_flight, double seconds) {
   return static_cast<double>(done) / (clock.MonotonicSeconds() - begin);
 }
 
-/// Seconds of processor time that a process has had.
+/// Returns the processor time of a process, in seconds.
 double ArchitectureOf(int pid) {
   const auto text = ReadFile("/proc/" + std::to_string(pid) + "/stat", 4096);
   if (!text.ok()) return 0;
-  // Behind the name in parentheses; the times of user and system are the 12th and 13th word.
+  // After the name in parentheses, user and system time are the 12th and 13th word.
   const auto words = Split(text->substr(text->rfind(')') + 2), ' ');
   constexpr std::size_t kUser = 11;
   const double ticks = *ParseDouble(words.at(kUser)) + *ParseDouble(words.at(kUser + 1));
@@ -266,8 +265,8 @@ void Shares(const std::string& server_program) {
     TW_CHECK(tuners.back()->Open().ok());
   }
   std::uint64_t ticket = 1;
-  // While a job was alone, each device took all it could of it: an order more than was due, which
-  // is made good in the first three rounds (of 4.2 s).
+  // While a job was alone, each device took as many of its orders as possible: one order more than
+  // its share, which the first three rounds (of 4.2 s) compensate.
   constexpr double kSettleSeconds = 14;
   const double begin = clock.MonotonicSeconds() + kSettleSeconds;
   double all = 0;

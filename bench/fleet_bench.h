@@ -15,7 +15,7 @@
 
 namespace tilewright::measure::fleet {
 
-/// A real broker of its own, with its storage in a folder that goes with it.
+/// Separate nats-server process, with its storage in a temporary directory.
 class NatsServerProcess {
  public:
   static std::unique_ptr<NatsServerProcess> Start(const std::string& program, int port);
@@ -33,7 +33,7 @@ class NatsServerProcess {
   std::optional<Subprocess> process_;
 };
 
-/// Workers with made-up devices, a thread and a connection each.
+/// Workers with fake devices, with a thread and a connection each.
 class FakeWorkers {
  public:
   FakeWorkers(const Address& address, int count, double seconds, int slots);
@@ -47,23 +47,24 @@ class FakeWorkers {
 DispatcherSettings BenchJob(const std::string& user, const std::string& job, double weight);
 Request BenchRequest(std::uint64_t ticket);
 
-/// The product's scheduling with a clock of its own; see fleet_bench_simulation.cc.
+/// Settings of a simulation that runs the product's scheduling with a simulated clock; see
+/// fleet_bench_simulation.cc.
 struct SimulationSettings {
   int devices = 64;
   double trial_seconds = 0.05, hours = 0.02;
-  double churn_per_hour = 0;  ///< share of the devices that die without a word
-  double drift_share = 0;     ///< ... that become 8 % slower at some moment
-  bool probes = true;         ///< devices have one, which tells that
+  double churn_per_hour = 0;  ///< share of the devices that fail without a message
+  double drift_share = 0;     ///< share that becomes 8 % slower at some time
+  bool probes = true;         ///< devices have an interference probe, which shows that
 };
 struct SimulationResult {
   double trials_per_second = 0;
-  /// Of the time that devices were there: measuring baselines, and doing nothing.
+  /// Shares of the devices' time online: baselines, and no work.
   double baseline_share = 0, idle_share = 0;
   std::int64_t trials = 0, lost_trials = 0, duplicate_trials = 0, messages = 0, leases_lost = 0,
                baselines = 0, revised = 0, deaths = 0, drifted = 0, wrongly_excluded = 0;
-  std::int64_t unnoticed = 0;          ///< slower at the end, alive, and not set aside
-  double unnoticed_seconds = 0;        ///< ... for so long at most
-  std::vector<double> excluded_after;  ///< seconds after devices became slower, ascending
+  std::int64_t unnoticed = 0;          ///< slower at the end, online, and not excluded
+  double unnoticed_seconds = 0;        ///< longest time of these
+  std::vector<double> excluded_after;  ///< seconds from slowdown to exclusion, ascending
 };
 SimulationResult Simulate(const SimulationSettings& settings);
 

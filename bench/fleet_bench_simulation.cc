@@ -1,6 +1,6 @@
-// An event simulation of a fleet that runs the product's own code: WorkerCore and Dispatcher as
-// they are, over a broker in memory, with a clock that jumps from one event to the next. Who has
-// something to do is woken: by what has come for it, or at the moment it said.
+// Event simulation of a fleet that runs the product's own code: unchanged WorkerCore and
+// Dispatcher, over a broker in memory, with a clock that jumps from one event to the next. A member
+// is woken when it receives something, or at the time it requested.
 
 #include <algorithm>
 #include <cmath>
@@ -26,11 +26,11 @@ class JumpingClock final : public Clock {
   double now = 1000;
 };
 
-/// What a simulated device does is said as seldom as the tuner bears where no message is lost, so
-/// that a night takes minutes.
+/// Simulated devices send messages as rarely as the tuner tolerates without message loss, so that a
+/// simulated night takes minutes.
 constexpr double kHereSeconds = 5, kBeatSeconds = 2.5, kFetchSeconds = 30, kSaySeconds = 3;
-// What is said is late by so much at most: leases last four seconds, and who says nothing for seven
-// is gone.
+// Maximum delay of a message. Leases last four seconds, and a member without messages for seven
+// seconds is offline.
 constexpr double kLookSeconds = 1;
 
 class Simulation {
@@ -64,7 +64,7 @@ class Simulation {
     SimulationResult said;
     said.trials = done_;
     said.trials_per_second = static_cast<double>(done_) / seconds;
-    // What a device that is gone could have done is nobody's idleness.
+    // Time after a device's failure does not count as idle.
     for (const Member& member : members_) up_ += clock_.now - member.since;
     // A baseline takes as long as a trial here.
     said.baselines = tuner_->counts().baselines;
@@ -90,7 +90,7 @@ class Simulation {
       ++said.unnoticed;
       said.unnoticed_seconds = std::max(said.unnoticed_seconds, clock_.now - member.slower_at);
     }
-    // Nothing may be open that nobody has.
+    // No order may remain open without a holder.
     ending_ = true;
     for (int i = 0; i < 200 * std::ssize(members_) && tuner_->in_flight() > 0 && Next(); ++i) {
     }
@@ -108,11 +108,11 @@ class Simulation {
     double slower_at = kNever;  // then it drifts
     bool slow = false;
   };
-  using Event = std::pair<double, int>;  // when, and who
+  using Event = std::pair<double, int>;  // time, and member
 
   int Tuner() const { return static_cast<int>(members_.size()); }
 
-  /// What was said of a later moment stays among the events, and is passed over.
+  /// Later events of the member remain queued, and are skipped.
   void Wake(int who, double at) {
     double& due = due_[static_cast<std::size_t>(who)];
     if (due <= at) return;
@@ -133,7 +133,7 @@ class Simulation {
     return false;
   }
 
-  /// "device w17.d0 is set aside: …"
+  /// Parses "device w17.d0 is set aside: …".
   void Heard(const std::string& text) {
     constexpr std::string_view kBegin = "device w";
     if (!text.starts_with(kBegin) || text.find("is set aside") == std::string::npos) return;
@@ -179,7 +179,7 @@ class Simulation {
     member.since = clock_.now;
     const double rate = settings_.churn_per_hour / 3600;
     member.leaves_at = rate > 0 ? clock_.now - std::log(1 - random_.Uniform()) / rate : kNever;
-    // Each of the night's first devices may drift, once.
+    // Each of the night's first devices may drift once.
     member.slower_at = kNever;
     member.slow = false;
     if (instances_ <= std::ssize(members_) && random_.Uniform() < settings_.drift_share) {
@@ -191,7 +191,7 @@ class Simulation {
   void Work(int which) {
     Member& member = members_[static_cast<std::size_t>(which)];
     if (clock_.now >= member.leaves_at) {
-      // It dies without a word, and comes back a minute later.
+      // It fails without a message, and returns a minute later.
       ++deaths_;
       up_ += clock_.now - member.since;
       constexpr double kAwaySeconds = 60;
@@ -238,7 +238,7 @@ class Simulation {
   std::unique_ptr<Dispatcher> tuner_;
   std::unordered_map<Broker*, int> owners_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  std::vector<double> due_;  // of each member, and of the tuner behind them
+  std::vector<double> due_;  // of each member, and last of the tuner
   std::unordered_set<std::uint64_t> waiting_;
   std::uint64_t ticket_ = 1;
   std::int64_t done_ = 0, duplicates_ = 0, deaths_ = 0, drifted_ = 0, wrongly_aside_ = 0;

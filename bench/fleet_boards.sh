@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# fleet_boards.sh TILEWRIGHT RUNNER SOURCE [TRIALS [TARGET]]: two boards behind one worker. RUNNER is tilewright-runner for
-# aarch64 (the test arm_runner leaves it in BUILD/arm_runner); both boards are that under qemu-aarch64, joined to a
-# real broker by one `tilewright worker` with two --runner. mobilenet_v2 int8 is tuned on them for TRIALS (96)
-# trials; then each task is asked for, the network is compiled from what was found, and its results under the
-# emulator are compared, byte by byte, with those of the same network on this machine. Times under an emulator
-# say nothing. Needs nats-server, sqlite3, gcc, gcc-aarch64-linux-gnu, qemu-user.
+# fleet_boards.sh TILEWRIGHT RUNNER SOURCE [TRIALS [TARGET]]: two boards on one worker. RUNNER is
+# tilewright-runner for aarch64 (the test arm_runner leaves it in BUILD/arm_runner). Both boards are
+# that program under qemu-aarch64, connected to a real broker by one `tilewright worker` with two
+# --runner. Tunes mobilenet_v2 int8 on them for TRIALS (96) trials, queries each task, compiles the
+# network from the records, and compares its results under the emulator, byte by byte, with those on
+# this machine. Times under an emulator are meaningless. Needs nats-server, sqlite3, gcc,
+# gcc-aarch64-linux-gnu, qemu-user.
 set -euo pipefail
 
 tilewright=$(realpath "$1") runner=$(realpath "$2") source=$(realpath "$3") trials=${4:-96}
@@ -37,11 +38,11 @@ grep -o '"fleet":{[^[]*' tune.out
 echo "winners confirmed on the other board: $(grep -o '"confirmed":true' tune.out | wc -l) of $(grep -o '"confirmed":' tune.out | wc -l)"
 echo "doubts:"
 grep -o '"doubt":"[^"]\+"' tune.out | sed 's/[0-9]\+ %/N %/' | sort | uniq -c | sort -rn || true
-grep -E 'set aside|as it was' tune.log || echo "no board was set aside"
+grep -E 'set aside|has recovered' tune.log || echo "no board was set aside"
 "$tilewright" fleet status --fleet "$url" --json --seconds 3 | grep -o '"name":"bench1[^}]*'
 "$tilewright" records check r.db | tail -n 1
 
-# Served: every task, and the network compiled of them, none missing.
+# Every task has a record, and so does every task of the compiled network.
 "$tilewright" query m.onnx --records r.db --target "$target" >query.out
 echo "query: $(grep -c 'hit' query.out) hits of $(wc -l <query.out) lines"
 cat >whole.c <<'END'
@@ -70,7 +71,7 @@ library() { # FOLDER COMPILER COMPILE_OPTION...
 library board aarch64-linux-gnu-gcc --records r.db --target "$target"
 library here gcc --model none
 grep -iE 'tuned|hit|record|default' board.compile.log | tail -n 3
-# 1x3x224x224 floats of both signs from 0.03 to 2, no row like the next.
+# 1x3x224x224 floats of both signs from 0.03 to 2; adjacent rows differ.
 values=
 for i in $(seq 251); do values+=$(printf '\\x%02x\\x%02x\\x%02x\\x%02x' $((i * 37 % 256)) $((i * 101 % 256)) $((i * 59 % 256)) $((i % 2 * 128 + 61 + i % 3))); done
 for _ in $(seq 600); do printf "$values"; done | head -c 602112 >input.raw || true # printf ends by a signal

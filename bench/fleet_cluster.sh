@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# fleet_cluster.sh TILEWRIGHT [TRIALS]: a cluster of three servers as `fleet up` makes it, with TLS and keys, each in a
-# network namespace of its own. A job of TRIALS (6000, of 20 ms on four made-up devices) runs over it once undisturbed, and
-# once while its servers are killed with SIGKILL one after the other, each started again before the next; then
-# all of them at once. Last, two are gone for good, which is more than a cluster bears: the tuner has to end by
-# --broker-timeout, and to go on when they are back. Says how many copies streams have and how long no trial was
-# stored after each death, and compares the stores with that of the undisturbed job.
-# Needs root (namespaces), nats-server, sqlite3, openssl.
+# fleet_cluster.sh TILEWRIGHT [TRIALS]: a cluster of three servers as `fleet up` creates it, with
+# TLS and keys, each in its own network namespace. A job of TRIALS (6000, of 20 ms on four fake
+# devices) runs once undisturbed. It runs again while its servers are killed with SIGKILL one after
+# the other, each restarted before the next, and then all at once. Finally two servers stay down,
+# which exceeds the cluster's redundancy: the tuner has to end by --broker-timeout, and to resume
+# when they are back. Prints the replicas of the streams and the time without stored trials after
+# each kill, and compares the stores with that of the undisturbed job. Needs root (namespaces),
+# nats-server, sqlite3, openssl.
 set -euo pipefail
 
 tilewright=$(realpath "$1") trials=${2:-6000}
@@ -39,7 +40,7 @@ slay() {
 tune() { # STORE OPTION...
   exec "$tilewright" tune --job job.json --fleet alice/alice.fleet --records "$1.db" --seed 3 --trials "$trials" --strategy random --target llvm --json "${@:2}" >"$1.out" 2>>"$1.log"
 }
-# How long until trials are stored again.
+# Prints the time until trials are stored again.
 gap() {
   local begin before
   begin=$(now) before=$(done_trials disturbed.db)
@@ -75,7 +76,7 @@ for name in w1 w2 w3 w4; do run_worker $name; done
 sleep 2
 class=$("$tilewright" fleet status --fleet lab/admin.fleet --json --seconds 2 | grep -o 'null-[0-9a-f]*' | head -n 1)
 "$tilewright" fleet open "$class" --fleet lab/admin.fleet 2>/dev/null
-# What `fleet open` has written is for all of them: each gets it, and is started again.
+# All servers need the output of `fleet open`: each receives it, and is restarted.
 for i in 1 2 3; do
   cp lab/fleet.json lab$i/
   slay $i
@@ -118,11 +119,11 @@ slay 3
 died=$(now)
 code=0
 wait $tuner || code=$?
-echo "two servers gone for good: the tuner ended after $(since "$died") s with exit code $code and $(done_trials late.db) trials stored: $(grep -o 'the broker has not answered.*' late.log | tail -n 1)"
+echo "two servers gone for good: the tuner ended after $(since "$died") s with exit code $code and $(done_trials late.db) trials stored: $(grep -o 'the broker has not replied.*' late.log | tail -n 1)"
 run_server 2
 run_server 3
 sleep 8
-# Until the servers have found each other, a command says so and ends.
+# Until the servers have found each other, a command reports this and exits.
 tries=1
 until (tune late); do
   [ "$tries" -lt 10 ] || { tail -n 5 late.log; exit 1; }

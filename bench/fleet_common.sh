@@ -1,7 +1,7 @@
-# shellcheck shell=bash disable=SC2034 # used by who sources it
-# Sourced by fleet_*.sh: a folder of its own to work in, which goes at the end with all that was started; a broker; and what
-# the scripts ask a store and the clock. Whoever has more to clean up redefines clean_more.
-# Expects that paths of arguments are absolute already.
+# shellcheck shell=bash disable=SC2034 # used by the sourcing script
+# Sourced by fleet_*.sh. Provides a temporary working directory, which is removed at exit with all
+# started processes; a broker; and queries of a store and the clock. Scripts with more to clean up
+# redefine clean_more. Expects absolute paths of arguments.
 
 work=$(mktemp -d)
 cd "$work"
@@ -18,7 +18,7 @@ clean() {
 }
 trap clean EXIT
 
-# A broker for this script alone: $url, and pids[server].
+# Starts a broker for this script: $url, and pids[server].
 run_broker() {
   local port=$((20000 + RANDOM % 20000))
   url=nats://127.0.0.1:$port

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# fleet_drift.sh TILEWRIGHT [SECONDS [FACTOR]]: a job of about SECONDS (300) on four made-up devices, each a worker process with
-# a real broker, once undisturbed, once with a fifth device in the place of one that is FACTOR (1.08) times as
-# slow from the middle on. Says when it was set aside, which of its trials were measured again, what those
-# say, and whether the configs that are served in the end are those of the undisturbed job. Needs nats-server, sqlite3.
+# fleet_drift.sh TILEWRIGHT [SECONDS [FACTOR]]: a job of about SECONDS (300) on four fake devices,
+# each a worker process with a real broker. Runs once undisturbed, and once with a fifth device
+# instead of one that is FACTOR (1.08) times as slow during the second half. Prints when that device
+# was excluded, which of its trials were measured again and their values, and whether the finally
+# served configs are those of the undisturbed job. Needs nats-server, sqlite3.
 set -euo pipefail
 
 tilewright=$(realpath "$1") seconds=${2:-300} factor=${3:-1.08}
@@ -28,7 +29,7 @@ tune quiet
 echo "undisturbed: $(done_trials quiet.db) trials in $(since "$begin") s"
 kill "${pids[w4]}"
 sleep 1
-# It says when it goes, so that the moment of getting slower is known: now, and half of the job.
+# The worker prints its start, so that the time of the slowdown is known: now, and half of the job.
 half=$((seconds / 2))
 run_worker slow --made-up-slower "$factor@$half"
 until grep -q 'devices\? of class' slow.log; do sleep 0.05; done # on a busy machine it begins late
@@ -56,7 +57,7 @@ off='abs(k.value / z.value - 1) > 0.01'
 otherwise() { sum drift.db "$both SELECT $1 FROM k WHERE attempt = 0 AND NOT EXISTS (SELECT 1 FROM z WHERE $same)"; }
 per_task() { sum "$1" 'SELECT w.key, count(*) FROM trial t JOIN workload w ON w.id = t.workload WHERE attempt = 0 GROUP BY 1 ORDER BY 1'; }
 echo "proposed otherwise: $(otherwise 'count(*)') configs of $(otherwise 'count(DISTINCT task)') tasks; tasks with another number of trials: $(diff <(per_task quiet.db) <(per_task drift.db) | grep -c '^>' || true)"
-# Of each task one store has what the other has, and maybe more: its search goes on the same way.
+# For each task, one store contains the other's trials, and maybe more: the searches are identical.
 both_ways="(SELECT DISTINCT task FROM k WHERE attempt = 0 AND NOT EXISTS (SELECT 1 FROM z WHERE $same)) INTERSECT SELECT DISTINCT task FROM z WHERE NOT EXISTS (SELECT 1 FROM k WHERE attempt = 0 AND $same)"
 echo "tasks that went another way: $(sum drift.db "$both SELECT count(*) FROM (SELECT * FROM $both_ways)")"
 slow="$(sum drift.db "$both SELECT count(*) FROM k JOIN z ON $same WHERE attempt = 0 AND $off")"
@@ -65,7 +66,7 @@ first=$(sum drift.db "$both SELECT printf('%.3f', min(finished)) FROM k JOIN z O
 echo "the first slow time was measured $(echo "$first - $slow_at" | bc) s after it became slower"
 echo "trials with a time of the slow device: $slow; of these measured again: $again"
 echo "measured again: $(sum drift.db "$both SELECT count(*) FROM k WHERE attempt = -2"); of these off the undisturbed time: $(sum drift.db "$both SELECT count(*) FROM k JOIN z ON $same WHERE attempt = -2 AND $off")"
-# What is served: the winners of the races.
+# The served configs: the winners of the races.
 final() { sum "$1" 'SELECT w.key, t.template, t.config_index FROM best b JOIN trial t ON t.id = b.trial JOIN workload w ON w.id = b.workload ORDER BY w.key'; }
 if cmp -s <(final quiet.db) <(final drift.db); then
   echo "final configs: $(final quiet.db | wc -l) tasks, all as without the slow device"

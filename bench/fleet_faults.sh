@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# fleet_faults.sh TILEWRIGHT KILLS TRIALS: jobs on made-up devices, some of which cannot build, and builders,
-# each in a network namespace of its own, as the broker is. Workers, builders, tuner and broker are killed with
-# SIGKILL at random, KILLS times in all; between that workers stand still for 30 s, links go down, and the
-# broker loses all it has, or its disk (a tmpfs) is full. Each job's store is compared with that of the same
-# job undisturbed; jobs of other seeds follow until all have been killed. Last, what the death of a worker
-# costs. Needs root (namespaces, mount), nats-server, sqlite3.
+# fleet_faults.sh TILEWRIGHT KILLS TRIALS: jobs on fake devices, some of which cannot build, and
+# builders, each in its own network namespace, as is the broker. Workers, builders, tuner and broker
+# are killed with SIGKILL at random, KILLS times in all. In between, workers are stopped for 30 s,
+# links go down, and the broker loses all its data, or its disk (a tmpfs) is full. Compares each
+# job's store with that of the same undisturbed job. Jobs of other seeds follow until the number of
+# kills is reached. Finally measures the cost of a worker's death. Needs root (namespaces, mount),
+# nats-server, sqlite3.
 set -euo pipefail
 
 tilewright=$(realpath "$1") kills=$2 trials=$3
@@ -40,7 +41,7 @@ mkdir store
 mount -t tmpfs -o size=48m none store
 
 run_server() {
-  # Until it is there, or has found its storage full, it is tried again.
+  # Retried until the broker is up, or has reported that its storage is full.
   ip netns exec "${tag}server" $server -a 0.0.0.0 -p 4222 -js -sd "$work/store" >>server.log 2>&1 &
   pids[server]=$!
 }
@@ -51,7 +52,7 @@ run_worker() {
   ip netns exec "$tag$1" "$tilewright" worker --insecure --fleet "$url" --name "$1" "${does[@]}" --made-up "$seconds" >>"$1.log" 2>&1 &
   pids[$1]=$!
 }
-# As a supervisor does: whoever has ended, as the broker was not to be reached, is started again.
+# As a supervisor does: members that exited because the broker was unreachable are restarted.
 revive() {
   for name in "${workers[@]}"; do
     kill -0 "${pids[$name]:-999999999}" 2>/dev/null || run_worker "$name"
@@ -64,7 +65,7 @@ run_tuner() { # not by tune(): the process itself is to be killed
   "$tilewright" tune --job job.json --insecure --fleet "$url" --records killed.db --seed "$seed" --trials "$trials" --strategy random --target llvm --json >tuner.out 2>>tuner.log &
   pids[tuner]=$!
 }
-# What a reader of the store has seen: it must not go away.
+# Trials that a reader of the store has seen: they must not disappear.
 snapshot() { [ ! -f killed.db ] || sum killed.db 'SELECT workload, template, config_index, value FROM trial WHERE attempt = 0' >>seen || true; }
 slay() {
   kill -9 "${pids[$1]}" 2>/dev/null || true
@@ -129,7 +130,7 @@ while [ "$done_kills" -lt "$kills" ]; do
       cut_off server $((RANDOM % 6 + 2))
       other[broker_cut]=$((${other[broker_cut]:-0} + 1))
     else
-      # The server does without storage from then on, until it is started again.
+      # From then on the server runs without storage, until it is restarted.
       fill_disk
       slay server
       run_server
@@ -148,12 +149,12 @@ while [ "$done_kills" -lt "$kills" ]; do
     tail -n 5 tuner.log
     exit 1
   fi
-  # Whoever stood still goes on, so that nobody's job ends without them.
+  # Stopped processes continue, so that every job ends with all of its members.
   wait "${others[@]}" 2>/dev/null || true
   others=()
   count='SELECT count(*) FROM trial WHERE attempt = 0'
   doubled='SELECT count(*) FROM (SELECT 1 FROM trial WHERE attempt = 0 GROUP BY workload, template, config_index HAVING count(*) > 1)'
-  # By the workloads' keys: each store numbers them as they come.
+  # By the workloads' keys: each store numbers them in order of arrival.
   keyed='SELECT w.key AS task, template, config_index, outcome, value FROM'
   here="$keyed trial t JOIN workload w ON w.id = t.workload WHERE attempt = 0"
   there="$keyed q.trial t JOIN q.workload w ON w.id = t.workload WHERE attempt = 0"
@@ -175,7 +176,7 @@ done
 echo "killed $done_kills: workers and builders $((done_kills - ${killed[tuner]:-0} - ${killed[server]:-0})), tuner ${killed[tuner]:-0}, broker ${killed[server]:-0}; of these with all that it had ${other[lost]:-0}, with a full disk ${other[full]:-0}"
 echo "besides: workers stopped for 30 s ${other[stopped]:-0}, workers cut off for 2 to 13 s ${other[cut]:-0}, broker cut off for 2 to 7 s ${other[broker_cut]:-0}"
 
-# What a death costs: from the last word of who had an order to the first one of who has it next.
+# Cost of a death: from the last message of an order's holder to the first one of its next holder.
 kill -9 "${pids[@]}" 2>/dev/null || true
 wait 2>/dev/null || true
 rm -rf store/* killed.db*

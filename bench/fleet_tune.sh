@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# fleet_tune.sh TILEWRIGHT STRATEGY TRIALS [SECONDS [TARGET]]: one `tune` with its store over a real broker, whose two devices
-# are made up and answer at once, until TRIALS or SECONDS are over: trials a second, what each process had of the
-# processors, and what memory of tuner and worker grew by, fitted to samples of each second after the first
-# fifth of the trials. Needs nats-server, sqlite3.
+# fleet_tune.sh TILEWRIGHT STRATEGY TRIALS [SECONDS [TARGET]]: one `tune` with its store over a real
+# broker, whose two devices are fake and reply at once, for TRIALS or SECONDS. Prints trials per
+# second, the processor time of each process, and the memory growth of tuner and worker, fitted to
+# samples of each second after the first fifth of the trials. Needs nats-server, sqlite3.
 set -euo pipefail
 
 tilewright=$(realpath "$1") strategy=$2 trials=$3 limit=${4:-3600} target=${5:-cuda -arch=sm_75}

@@ -1,9 +1,10 @@
-// Pareto fronts by searches on recorded landscapes, no device:
+// Pareto fronts by searches on recorded spaces, without a device:
 //   front_bench [--seeds N] PREFIX…
-// PREFIX_cycles.csv and PREFIX_dram_bytes.csv are one space as measured as a whole. For each: legal
-// configs, members of the front of all, and trials until a search with `--metric cycles,dram_bytes`
-// has measured all of the front: the median over the seeds, and the most; beside it random search.
-// Exit code 1 if a search has not found the whole front in as many trials as there are configs.
+// PREFIX_cycles.csv and PREFIX_dram_bytes.csv are one completely measured space. For each: legal
+// configs, members of the whole space's front, and trials until a search with `--metric
+// cycles,dram_bytes` has measured the whole front: the median over the seeds, and the maximum; next
+// to it random search. Exit code 1 if a search has not found the whole front in as many trials as
+// there are configs.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -23,7 +24,7 @@ namespace {
 
 constexpr int kBatch = 8;
 
-/// Trials until the whole front is measured; 0: never.
+/// Returns the trials until the whole front is measured; 0: never.
 int TrialsToFront(const TwoRecordedSpaces& two, const SearchSpace& space, const std::string& key,
                   std::uint64_t seed) {
   const RecordedSpaceAnalyzer analyzer(two.first, space);
@@ -45,7 +46,7 @@ int TrialsToFront(const TwoRecordedSpaces& two, const SearchSpace& space, const 
       if (missing.empty()) return trials;
     }
     if (batch.empty()) return 0;
-    // One batch is under way while the next is proposed, as in the pipeline.
+    // One batch is in progress while the next is proposed, as in the pipeline.
     search->Tell(last);
     last = std::move(batch);
   }

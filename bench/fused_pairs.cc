@@ -1,13 +1,13 @@
-// What a depthwise 3x3 convolution and the 1x1 convolution behind it would gain from being one
-// kernel: rows of the depthwise result go to a small buffer and are multiplied there, against the
-// same two loops one after the other through memory. Written by hand in AVX-512, so that neither
-// side waits for a compiler of ours; one thread, the pairs of MobileNetV2.
+// Gain of fusing a depthwise 3x3 convolution and the 1x1 convolution after it into one kernel: rows
+// of the depthwise result go to a small buffer and are multiplied there, against the same two loops
+// one after the other through memory. Written by hand in AVX-512, so that the compiler limits
+// neither side; one thread, the pairs of MobileNetV2.
 //
 //   fused_pairs [ROUNDS]
 //
-// "near": one set of tensors again and again, as kernels are measured. "far": sets in turn, of 48
+// "near": one set of tensors repeatedly, as kernels are measured. "far": alternating sets, of 48
 // MiB together, so that each run reads memory, as the first layers of a network do. Times are the
-// least of ROUNDS (12). The floor is what the multiply-adds take at the rate that is measured
+// minimum of ROUNDS (12). The floor is the time of the multiply-adds at the rate that is measured
 // first.
 
 #include <algorithm>
@@ -53,7 +53,8 @@ Vector Clip(Vector value) {
   return value < most ? value : most;
 }
 
-/// Columns of a row of the depthwise result; a null row is padding, as are the columns beside.
+/// Computes columns of a row of the depthwise result; a null row is padding, as are the columns
+/// next to it.
 template <int kColumns, int kStride, bool kFirst, bool kLast>
 void DepthwiseTile(const float* const* rows, const float* weight, std::int64_t column, float* out) {
   Vector sums[kColumns];
@@ -92,7 +93,7 @@ void DepthwiseRow(const float* const* rows, const float* weight, std::int64_t wi
   DepthwiseTile<kColumns, kStride, false, true>(rows, weight, column, out + column * kLanes);
 }
 
-/// A block of output channels at some pixels.
+/// Computes a block of output channels at some pixels.
 template <int kPixels>
 void PointwiseTile(const float* data, std::int64_t data_block, const float* weight,
                    std::int64_t blocks, float* out) {
@@ -122,7 +123,7 @@ struct Pair {
   std::int64_t output_blocks() const { return (outputs + kLanes - 1) / kLanes; }
 };
 
-/// Tensors of one run. Weights are the same for all.
+/// Tensors of one run. All sets share the weights.
 struct Tensors {
   Floats data, between, out;
 };

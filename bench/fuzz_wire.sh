@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# fuzz_wire.sh FUZZER [MINUTES [SEED]]: fuzzes each message of a fleet for MINUTES (30), all at the same time and at the lowest
-# priority. FUZZER is tests/fuzz/fleet_fuzz of a build with -DTILEWRIGHT_SANITIZE=address,undefined: each process starts
-# from one message of tests/fuzz/corpus/fleet and mutilates it, without feedback. With feedback, by clang:
-# scripts/fuzz.sh SECONDS fleet. Says for each how many cases and seconds of processor it had, and fails if one found something.
+# fuzz_wire.sh FUZZER [MINUTES [SEED]]: fuzzes each message type of a fleet for MINUTES (30), all at
+# the same time and at the lowest priority. FUZZER is tests/fuzz/fleet_fuzz of a build with
+# -DTILEWRIGHT_SANITIZE=address,undefined. Each process mutates one message of
+# tests/fuzz/corpus/fleet, without feedback. With feedback, by clang: scripts/fuzz.sh SECONDS fleet.
+# Prints the cases and processor seconds of each, and fails if one has a finding.
 set -euo pipefail
 
 fuzzer=$(realpath "$1") minutes=${2:-30} seed=${3:-1}

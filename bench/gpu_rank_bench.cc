@@ -1,12 +1,12 @@
-// How well the features of GPU candidates order the costs of records nobody has learned from.
+// How well the features of GPU candidates rank the costs of unseen records.
 //
-// Such as TopHub's package for CUDA: it has one record, the best one found, for each workload and
-// device, so what is to be ordered is how fast different workloads' kernels are (operations per
-// second of the direct computation), device by device. The workloads are cut in folds. For each
-// fold a model learns from the records of the other folds, of all devices, and each pair of the
-// fold's records of one device counts as right where the model orders it as the costs do. Beside
-// the features of GPUs stand those of CPUs, of the same loop summaries, and the order by the number
-// of operations alone.
+// For example TopHub's package for CUDA: it has one record, the best one found, for each workload
+// and device. The ranked value is therefore the speed of different workloads' kernels (operations
+// per second of the direct computation), device by device. The workloads are divided into folds.
+// For each fold, a model is trained on the records of the other folds, of all devices. Each pair of
+// the fold's records of one device counts as right if the model ranks it as the costs do. The
+// features of GPUs are compared with those of CPUs, for the same loop summaries, and with the
+// ranking by the number of operations alone.
 //
 //   gpu_rank_bench LOG [FOLDS]
 
@@ -37,7 +37,7 @@ struct Row {
   std::vector<float> features, cpu_features;
 };
 
-/// None for a record that is no success or whose template is not here.
+/// Parses a record. Fails for a failed measurement or an unknown template.
 Result<Row> Read(const std::string& text, std::uint64_t folds) {
   records::LogLine line;
   TW_RETURN_IF_ERROR(records::ParseLogLine(text, line));
@@ -72,7 +72,7 @@ Result<Row> Read(const std::string& text, std::uint64_t folds) {
 
 using Columns = std::vector<float> Row::*;
 
-/// One device after the other; scores are relative to the device's best.
+/// Devices one after the other; scores are relative to the device's best.
 cost_model::Dataset DatasetOf(const std::vector<Row>& rows, std::uint64_t left_out,
                               Columns columns) {
   std::map<std::string, std::vector<const Row*>> devices;
@@ -104,7 +104,7 @@ struct Tally {
 /// Adds the pairs of the fold.
 void Judge(const std::vector<const Row*>& rows, const std::vector<float>& scores,
            const std::vector<float>& cpu_scores, std::map<std::string, Tally>* tallies) {
-  // Measurements of the package are worth about a hundredth; closer pairs have no order.
+  // The package's measurements are accurate to about a hundredth; closer pairs have no order.
   constexpr double kTie = 1.02;
   for (std::size_t a = 0; a < rows.size(); ++a) {
     for (std::size_t b = a + 1; b < rows.size(); ++b) {
@@ -127,7 +127,7 @@ void Judge(const std::vector<const Row*>& rows, const std::vector<float>& scores
   }
 }
 
-/// A score for each row of the fold, from a model of the others.
+/// Returns a score for each row of the fold, from a model of the others.
 Result<std::vector<float>> Score(const std::vector<Row>& rows, std::uint64_t fold,
                                  Columns columns) {
   cost_model::XgboostModel model;

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# gpu_rehearsal.sh BUILD [KILLS]: scripts/gpu_visit.sh on the library that stands for the CUDA driver, with
-# everything that may go wrong on a strange machine: KILLS (20) kills at random instants, no driver, an
-# older one, a kernel that never ends, a full disk, a folder that may not be written. Kernels of the
-# stand-in compute nothing but one small product, so most trials are wrong results here. Ends with 1 if
-# a finished step or a trial was lost, a failure had no reason, or something was left running.
-# RANDOM's seed is fixed; a run takes one to five minutes.
+# gpu_rehearsal.sh BUILD [KILLS]: scripts/gpu_visit.sh on the fake CUDA driver library, with the
+# faults of an unknown machine: KILLS (20) kills at random times, no driver, an older driver, a
+# kernel that never ends, a full disk, a directory without write permission. Kernels of the fake
+# driver compute nothing except one small product, so most trials have wrong results here. Exit code
+# 1 if a finished step or a trial was lost, a failure had no reason, or a process remained. RANDOM's
+# seed is fixed; a run takes one to five minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source=$PWD
@@ -17,7 +17,7 @@ RANDOM=11
 failures=0
 bad() { echo "BAD: $*"; failures=$((failures + 1)); }
 
-# The bundle, as it is unpacked.
+# The unpacked bundle.
 mkdir -p "$work/bundle/bin" "$work/bundle/visit"
 ln -s "$build"/python_free_cli/tilewright "$build"/bench/{gpu_visit,simt_check,expression_check} "$work/bundle/bin/"
 cp "$source/scripts/gpu_visit.sh" "$source/bench/gpu_visit/torch_peer.py" "$work/bundle/visit/"
@@ -32,7 +32,7 @@ done
 mkdir "$work/none"
 
 steps=facts,check,tune,winners,tophub,report
-# visit FOLDER DRIVER: in the background as `pid`, its words in FOLDER.txt.
+# visit FOLDER DRIVER: in the background as `pid`, with its output in FOLDER.txt.
 visit() {
   local folder=$1 driver=$2
   GPU_ARCH=sm_80 LD_LIBRARY_PATH="$work/$driver" "$work/bundle/visit/gpu_visit.sh" -o "$folder" \
@@ -70,7 +70,7 @@ while [ $killed -lt "$kills" ]; do
   there=$(trials "$work/killed")
   [ "$there" -ge "$most" ] || bad "$most trials, then $there"
   most=$there
-  # A visit that is through begins anew, so that every kill meets one at work.
+  # A finished visit starts again, so that every kill hits a running one.
   if [ "$(wc -l <"$work/killed/steps.tsv" 2>/dev/null || echo 0)" -ge 7 ]; then
     rm -rf "$work/killed" && known="" most=0
   fi

@@ -1,5 +1,5 @@
-// The parts of scripts/gpu_visit.sh that are no command of the program: what checks and times
-// kernels on a GPU outside of a job, and what writes the table.
+// Parts of scripts/gpu_visit.sh that are not commands of the program: checks and timings of kernels
+// on a GPU outside of a job, and the table.
 //
 //   gpu_visit winners BEST.json [--device N]
 //
@@ -58,7 +58,7 @@ int PrintTable(const VisitArguments& arguments) {
 
 struct Subcommand {
   const char* name;
-  std::size_t plain;  // how many arguments it needs
+  std::size_t plain;  // number of required arguments
   int (*run)(const VisitArguments&);
 };
 constexpr Subcommand kSubcommands[] = {

@@ -8,7 +8,7 @@
 
 namespace tilewright::bench {
 
-/// The arguments behind a subcommand: `--name value` and what stands alone, in order.
+/// Arguments after a subcommand: `--name value`, and positional ones in order.
 struct VisitArguments {
   std::map<std::string, std::string> named;  ///< without the dashes
   std::vector<std::string> plain;
@@ -19,19 +19,19 @@ struct VisitArguments {
 /// code.
 int CheckWinners(const VisitArguments& arguments);
 
-/// Builds the records of an AutoTVM log, runs, compares and times them on a device, and prints how
-/// measured times rank beside recorded ones. plain: the log, the file to write (tab-separated).
-/// named: device, models (of the records' targets, separated by commas), tasks (files that
-/// `tasks --json` wrote, separated by commas: only these workloads), arch. Returns the process's
-/// exit code.
+/// Builds the records of an AutoTVM log, runs, compares and times them on a device, and prints the
+/// rank correlation of measured and recorded times. plain: the log, the file to write
+/// (tab-separated). named: device, models (of the records' targets, separated by commas), tasks
+/// (files that `tasks --json` wrote, separated by commas: only these workloads), arch. Returns the
+/// process's exit code.
 int TimeLog(const VisitArguments& arguments);
 
-/// The table (Markdown) of a visit's folder, from what its steps have left there so far. Errors:
-/// kNotFound if there is no such folder; a file that cannot be read is a line of the table.
+/// Formats the table (Markdown) of a visit's directory, from the results of its steps so far.
+/// Errors: kNotFound if the directory does not exist; an unreadable file is a line of the table.
 Result<std::string> VisitTable(const std::string& folder);
 
-/// Spearman's rank correlation, equal values sharing their mean rank; 0 for fewer than two pairs or
-/// a side of equal values. Requires as many values on both sides.
+/// Returns Spearman's rank correlation, where equal values share their mean rank; 0 for fewer than
+/// two pairs or a side of equal values. Requires as many values on both sides.
 double RankCorrelation(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace tilewright::bench

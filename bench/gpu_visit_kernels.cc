@@ -31,7 +31,7 @@ std::string Named(const VisitArguments& arguments, const std::string& name,
   return found == arguments.named.end() ? otherwise : found->second;
 }
 
-/// Operands and reference results of workloads, the last one kept.
+/// Operands and reference results of workloads; keeps the last one.
 class References {
  public:
   /// Runs the kernel and compares. Errors: those of each step; kInternal for a wrong result.
@@ -75,11 +75,11 @@ Status CheckWinner(const nlohmann::json& winner, References& references) {
   return references.Check(workload, target, kernel);
 }
 
-/// A record of a log, timed on the device.
+/// Record of a log, timed on the device.
 struct Timed {
   std::string model, task, workload;
   double recorded = 0, measured = 0;  // seconds
-  std::string problem;                // empty: it was right
+  std::string problem;                // empty: its result was right
 };
 
 Status TimeRecord(const records::LogLine& line, const records::AutotvmInput& input,
@@ -101,8 +101,8 @@ Status TimeRecord(const records::LogLine& line, const records::AutotvmInput& inp
   return {};
 }
 
-/// Keys of the tasks of files that `tasks --json` wrote, separated by commas; empty where none is
-/// named.
+/// Returns the keys of the tasks in files that `tasks --json` wrote, separated by commas; empty
+/// without files.
 Result<std::set<std::string>> KeysOf(const std::string& paths) {
   std::set<std::string> keys;
   if (paths.empty()) return keys;
@@ -183,7 +183,7 @@ int TimeLog(const VisitArguments& arguments) {
   References references;
   std::vector<Timed> all;
   int wrong = 0;
-  // By workload, so that a reference serves all records of it.
+  // By workload, so that one reference serves all of its records.
   std::multimap<std::string, std::string> lines;
   records::LogLine line;
   for (const std::string& record : Split(*text, '\n')) {

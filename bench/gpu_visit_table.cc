@@ -1,4 +1,4 @@
-// The table of a visit: what its steps have left in its folder, as Markdown.
+// Table of a visit: the results of its steps from its directory, as Markdown.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ json JsonOf(const std::string& path) {
   return value.is_discarded() ? json() : value;
 }
 
-/// The last line of a log that is an object of JSON.
+/// Returns the last line of a log that is a JSON object.
 json LastJsonOf(const std::string& path) {
   const std::vector<std::string> lines = Split(TextOf(path), '\n');
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
@@ -50,7 +50,7 @@ std::string Microseconds(double seconds) {
   return seconds > 0 ? fmt::format("{:.2f}", kMicro * seconds) : "-";
 }
 
-/// A number of an object, 0 where it is not one.
+/// Returns a number of an object, 0 if it is not one.
 double Number(const json& object, const char* name) {
   return object.is_object() && object.contains(name) && object[name].is_number()
              ? object[name].get<double>()
@@ -73,7 +73,8 @@ std::vector<Step> StepsOf(const std::string& folder) {
   return steps;
 }
 
-/// Seconds of the fastest call of the vendor's libraries that PyTorch made, of all turns; 0: none.
+/// Returns the seconds of the fastest call of the vendor's libraries by PyTorch, over all turns; 0:
+/// none.
 double PeerSeconds(const std::vector<json>& turns, const std::string& name) {
   double best = 0;
   for (const json& turn : turns) {
@@ -135,7 +136,7 @@ std::string TaskTable(const std::string& folder, const std::vector<Step>& steps)
   return out;
 }
 
-/// Of all logs of checks: what was checked, refused and wrong, by template.
+/// Formats the checked, rejected and wrong results of all check logs, by template.
 std::string CheckTable(const std::string& folder) {
   struct Count {
     int checked = 0, refused = 0, wrong = 0;
@@ -192,7 +193,7 @@ std::string NetworkTable(const std::string& folder, const std::vector<Step>& ste
   return out;
 }
 
-/// A step's last lines, as they are.
+/// Returns a step's last lines, verbatim.
 std::string Quoted(const std::string& folder, const Step& step, std::size_t most) {
   std::vector<std::string> lines = Split(TextOf(folder + "/logs/" + step.name + ".txt"), '\n');
   while (!lines.empty() && Trim(lines.back()).empty()) lines.pop_back();

@@ -1,10 +1,10 @@
-// How good a config is that a cost model chooses without measuring, on workloads it has not seen:
+// Quality of the config that a cost model predicts without measuring, on unseen workloads:
 //   guess_bench FILE.csv…
-// For each recorded landscape a model is trained on all the others, as `tilewright train` does, and
-// asked for a config as `query --accept default` does: where no other landscape is of the same
-// family, that is the default config (marked *). Printed is its speed relative to the fastest
-// config of the landscape, beside that of the template's default config and of the median config.
-// Bar: geometric mean >= 0.70.
+// For each recorded space, a model is trained on all the others, as `tilewright train` does, and
+// predicts a config as `query --accept default` does. If no other recorded space is of the same
+// family, that is the default config (marked *). Prints the speed of the config relative to the
+// fastest config of the recorded space, next to the speeds of the template's default config and of
+// the median config. Bar: geometric mean >= 0.70.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -23,7 +23,7 @@
 namespace tilewright::search {
 namespace {
 
-/// A landscape as a model learns from it.
+/// Recorded space as training data of a model.
 struct Task {
   std::string name;
   RecordedSpace recorded_space;
@@ -42,7 +42,7 @@ struct Task {
                                        std::move(space), std::move(trials)});
   }
   std::string family() const { return FamilyOf(recorded_space.task); }
-  /// Relative to the fastest config; 0 for one that does not run.
+  /// Returns the speed relative to the fastest config; 0 for a config that does not run.
   double SpeedOf(Point point) const {
     const RecordedSpace::Row* row = recorded_space.Find(point);
     if (row == nullptr || row->outcome != Outcome::kOk) return 0;
@@ -57,7 +57,8 @@ struct Task {
 };
 using Tasks = std::vector<std::unique_ptr<Task>>;
 
-/// What a model of the other tasks chooses for this one: none if it knows nothing of its family.
+/// Returns the prediction of a model of the other tasks for this one; nullopt if its family is not
+/// in the training data.
 Result<std::optional<Point>> Guess(const Tasks& tasks, const Task& held_out) {
   cost_model::Dataset data;
   bool is_known = false;
@@ -74,7 +75,7 @@ Result<std::optional<Point>> Guess(const Tasks& tasks, const Task& held_out) {
   return std::optional(point);
 }
 
-/// A config that does not run at all counts as a hundredth of the fastest one's speed.
+/// A config that does not run counts as a hundredth of the fastest one's speed.
 double LogOf(double speed) { return std::log(std::max(0.01, speed)); }
 
 Status Run(const std::vector<std::string>& files) {

@@ -1,11 +1,10 @@
-// How fast AutoTVM logs are read and imported, and in how much memory.
+// Speed and memory use of reading and importing AutoTVM logs.
 //
-//   import_bench [LINES [FOLDER]]     (default: 200000 lines; a log of a tuning session in FOLDER)
-//   import_bench FILE...              real logs, imported into a store beside nothing: dropped
-//   after
+//   import_bench [LINES [FOLDER]]   (default: 200000 lines; a log of a tuning session in FOLDER)
+//   import_bench FILE...            real logs, imported into a temporary store
 //
 // Prints lines per second of parsing alone (scan, task, space check) and of the whole import into a
-// fresh store, on one thread, by processor time and by the clock, with the process's peak memory.
+// fresh store, on one thread, in processor time and wall time, with the process's peak memory.
 
 #include <sys/resource.h>
 #include <time.h>
@@ -32,7 +31,8 @@ double PeakMegabytes() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-/// A log as a tuner writes it: `lines` measurements of 200 convolutions, one after the other.
+/// Writes a log as a tuner writes it: `lines` measurements of 200 convolutions, one after the
+/// other.
 bool WriteSession(const std::string& path, std::int64_t lines) {
   std::FILE* file = std::fopen(path.c_str(), "we");
   if (file == nullptr) return false;
@@ -60,7 +60,7 @@ bool WriteSession(const std::string& path, std::int64_t lines) {
   return std::fclose(file) == 0;
 }
 
-/// Lines of a file, each parsed.
+/// Parses each line of a file. Returns their number.
 std::int64_t ParseAll(const std::string& path) {
   auto reader = LineReader::Open(path, kMaxLogLine);
   if (!reader.ok()) return 0;
@@ -75,7 +75,7 @@ std::int64_t ParseAll(const std::string& path) {
   }
 }
 
-/// Processor time and clock, in seconds.
+/// Processor time and wall time, in seconds.
 struct Moment {
   double cpu = 0, wall = 0;
   static Moment Now() {

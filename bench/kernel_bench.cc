@@ -1,17 +1,17 @@
-// Our kernels against the vendor libraries' best algorithms, layer by layer, in the same run and
-// interleaved.
+// Tilewright's kernels against the vendor libraries' best algorithms, layer by layer, in the same
+// run and interleaved.
 //
 //   kernel_bench TASK... [--mode fp32|int8|avx2|int8avx2|int8avx2w64] [--threads N] [--rounds N]
 //                [--only TEXT] [--json] [--shape ...] [--records STORE] [--accept default] ...
 //
 // A TASK is a model file, the name of a built-in model, or the key of a workload. Each layer gets
-// the config that `compile` would take: records of --records, else the shipped cost model's or the
-// default. int8avx2w64 says of the weights that they are narrow (within 64). Both sides have a bias
-// and relu behind the sums (matrix products of batches nothing) and int8 is requantized to uint8;
-// weights are packed beforehand. Both find data and weights where the call before left them, in a
-// cache if they fit; in a network weights come from farther away. Beside layers with more weights
-// than caches hold stands how fast a loop reads as many bytes. The sums weigh each layer by its
-// count in the network; layers without a peer are named and left out.
+// the config that `compile` would choose: from --records, else the shipped cost model's or the
+// default. int8avx2w64 uses reduced-range weights (within 64). Both sides have a bias and relu
+// after the sums (batched matrix products have no epilogue), and int8 is requantized to uint8.
+// Weights are packed beforehand. Both sides find data and weights where the previous call left
+// them, in a cache if they fit; in a network, weights are cold. For layers with more weights than
+// the caches hold, the time of a loop that reads as many bytes is printed too. The sums weight each
+// layer by its count in the network. Layers without a peer are listed and excluded.
 
 #include <fmt/format.h>
 
@@ -83,8 +83,8 @@ Result<std::vector<search::TuneTask>> LayersOf(const LayerArguments& arguments,
 
 constexpr std::int64_t kFarBytes = std::int64_t{48} << 20;  // beyond the caches of most machines
 
-/// What a kernel with a weight beyond all caches could not be faster than: threads that read as
-/// many bytes, each its part, and do nothing else.
+/// Lower bound for a kernel with a weight larger than all caches: threads that only read as many
+/// bytes, a part each.
 class MemoryReader final : public Runnable {
  public:
   MemoryReader(std::int64_t bytes, const TwParallel* threads)
@@ -109,10 +109,10 @@ class MemoryReader final : public Runnable {
   std::atomic<std::int64_t> sum_ = 0;
 };
 
-/// A layer's time on each side.
+/// Times of a layer on each side.
 struct Comparison {
   double ours = 0, peer = 0, roofline = 0;
-  double product_share = 1;  ///< of our kernel; see ProductShareOf
+  double product_share = 1;  ///< of Tilewright's kernel; see ProductShareOf
   double memory = 0;         ///< of MemoryReader; 0: the weight is smaller
   std::string peer_name, template_key, level;
   int quiet_slices = 0;
@@ -131,7 +131,7 @@ class KernelBench {
         accept_(accept),
         peaks_(MeasurePeaks(mode.widest_bits)) {}
 
-  /// None: no library has the operator.
+  /// Returns nullopt if no library has the operator.
   Result<std::optional<Comparison>> Compare(const Workload& workload) {
     const std::vector<Peer> peers = MakePeers(workload, mode_.mode);
     if (peers.empty()) return std::optional<Comparison>();

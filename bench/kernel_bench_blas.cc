@@ -9,7 +9,7 @@ namespace tilewright::bench {
 #if TILEWRIGHT_HAS_OPENBLAS
 namespace {
 
-/// C[b, m, n] = sum over k of A[b, m, k] * B[b, n, k]
+/// Computes C[b, m, n] = sum over k of A[b, m, k] * B[b, n, k].
 class Product final : public Runnable {
  public:
   Product(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k)

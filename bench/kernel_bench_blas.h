@@ -6,8 +6,8 @@
 
 namespace tilewright::bench {
 
-/// A BLAS library's sgemm of dense and batch_matmul in float32; empty for the rest, and where no
-/// such library was there when this was built.
+/// Returns a BLAS library's sgemm of dense and batch_matmul in float32; empty for other workloads,
+/// and if the build found no such library.
 std::vector<Peer> MakeBlasPeers(const Workload& workload);
 void LimitBlas(int threads);
 

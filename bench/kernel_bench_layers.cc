@@ -12,7 +12,7 @@
 namespace tilewright::bench {
 namespace {
 
-/// A built-in model as a file in `folder`; everything else as it is.
+/// Writes a built-in model to a file in `folder`; returns any other task unchanged.
 Result<std::string> FileOf(const std::string& task, const ScopedTempDir& folder) {
   if (std::ranges::count(ModelNames(), task) == 0) return task;
   TW_ASSIGN_OR_RETURN(auto bytes, MakeModelOnnx(task));

@@ -14,26 +14,26 @@ class App;
 
 namespace tilewright::bench {
 
-/// Which layers of which networks a benchmark compares.
+/// Selection of the networks and layers that a benchmark compares.
 struct LayerArguments {
   std::vector<std::string> tasks;  ///< model files, built-in models, workload keys
-  std::string only;                ///< in the keys of the layers
+  std::string only;                ///< substring of the layers' keys
   cli::ModelArguments model;
 
   void Declare(CLI::App& app);
 };
 
-/// change: what is compared in the place of a layer that was read.
-/// Errors: those of reading the models and of the workloads' keys.
+/// Reads the layers. change: replaces a layer that was read by the compared one. Errors: those of
+/// reading the models and of the workloads' keys.
 Result<std::vector<search::TuneTask>> ReadLayers(const LayerArguments& arguments,
                                                  const Target& target,
                                                  const std::function<void(Workload&)>& change);
 
-/// What stands behind the sums of a layer on each side that is compared: bias and relu, of 8-bit
-/// integers requantized to uint8; nothing behind matrix products of batches.
+/// Returns the epilogue of a layer, equal on all compared sides: bias and relu, for 8-bit integers
+/// with requantization to uint8; none for batched matrix products.
 Result<Epilogue> EpilogueOf(const Workload& workload, bool int8);
 
-/// The same layer of 8-bit integers, if it is one of floats: uint8 by int8 to int32.
+/// Converts a float layer to 8-bit integers: uint8 by int8 to int32.
 void MakeInt8(Workload& workload);
 
 }  // namespace tilewright::bench

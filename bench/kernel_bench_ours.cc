@@ -19,7 +19,7 @@ void Fill(Tensor& tensor) {
   }
 }
 
-/// Seconds per call: the least of a few short slices, enough to rank candidates.
+/// Returns the seconds per call: the minimum of a few short slices, enough to rank candidates.
 double QuickTime(Runnable& kernel) {
   kernel.Run();
   const double first = Now();
@@ -36,7 +36,7 @@ double QuickTime(Runnable& kernel) {
   return best;
 }
 
-/// The search over one template.
+/// Search over one template.
 class Climber {
  public:
   Climber(const TemplateEntry& entry, const Workload& workload, const Epilogue& epilogue,
@@ -56,7 +56,7 @@ class Climber {
     if (seconds < best_seconds_) best_seconds_ = seconds, best_ = index;
   }
 
-  /// Tries every neighbour along one knob; true if the best changed.
+  /// Tries every neighbour along one knob; returns true if the best changed.
   bool Climb(int limit) {
     const std::int64_t start = best_;
     for (std::size_t k = 0; k < space_.knobs().size() && builds_ < limit; ++k) {

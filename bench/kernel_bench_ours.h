@@ -11,10 +11,10 @@
 
 namespace tilewright::bench {
 
-/// One of our kernels, compiled and loaded, with operands of its own.
+/// Compiled and loaded Tilewright kernel with its operands.
 class OurKernel final : public Runnable {
  public:
-  /// threads: as many as the target has; null: one. Outlives the kernel.
+  /// Builds a kernel. threads: as many as the target has; null: one. Has to outlive the kernel.
   /// Errors: those of apply, lowering, code generation and loading.
   static Result<std::unique_ptr<OurKernel>> Make(const TemplateEntry& entry,
                                                  const Workload& workload, const Epilogue& epilogue,
@@ -35,14 +35,14 @@ class OurKernel final : public Runnable {
   Tensor workspace_;
 };
 
-/// A template's key and a config of its space.
+/// Template key and a config of its space.
 struct Choice {
   std::string template_key;
   Config config;
 };
 
-/// A quick search: the default, random configs, then steps along single knobs from the best.
-/// builds: how many kernels are tried at most.
+/// Runs a quick search: the default, random configs, then steps along single knobs from the best.
+/// builds: maximum number of tried kernels.
 Result<Choice> QuickSearch(const Workload& workload, const Epilogue& epilogue, const Target& target,
                            int builds, std::uint64_t seed);
 

@@ -9,7 +9,7 @@
 
 #include "bench/kernel_bench_blas.h"
 
-extern "C" void omp_set_num_threads(int threads);  // of the threading library oneDNN uses
+extern "C" void omp_set_num_threads(int threads);  // of oneDNN's threading library
 
 namespace tilewright::bench {
 namespace {
@@ -20,7 +20,7 @@ using Tag = memory::format_tag;
 
 constexpr float kOutputScale = 0.0005f;
 
-/// A primitive and the memories it runs on.
+/// Primitive and its memories.
 struct Primitive final : Runnable {
   void Run() override {
     primitive.execute(stream, arguments);
@@ -97,7 +97,8 @@ void MakeInnerProduct(const Workload& w, const Types& types, Primitive& peer) {
                     {DNNL_ARG_DST, Filled(chosen.dst_desc(), peer.engine)}};
 }
 
-/// dense and batch_matmul as [batch,] m x k times k x n; a constant right side in any layout.
+/// Creates dense and batch_matmul as [batch,] m x k times k x n; a constant right side in any
+/// layout.
 void MakeMatmul(const Workload& w, const Types& types, Primitive& peer) {
   const bool one = w.op == OpKind::kDense;
   const auto& a = w.data.shape;
@@ -124,7 +125,8 @@ void MakeMatmul(const Workload& w, const Types& types, Primitive& peer) {
   if (one) peer.arguments[DNNL_ARG_BIAS] = Filled(chosen.bias_desc(), peer.engine);
 }
 
-/// Nothing where the library has no such primitive, which its C++ interface tells by an exception.
+/// Adds the peer, or nothing if the library has no such primitive, which its C++ interface reports
+/// by an exception.
 void Add(std::vector<Peer>& peers, std::string name, const std::function<void(Primitive&)>& make) {
   auto primitive = std::make_unique<Primitive>();
   try {

@@ -13,11 +13,12 @@
 namespace tilewright::bench {
 namespace {
 
-constexpr int kCanaryFloats = 2048;  // 8 KiB: stays in any L1
+constexpr int kCanaryFloats = 2048;  // 8 KiB: fits in any L1
 constexpr int kCanaryRepeats = 120;  // about 30 us
 constexpr double kQuietFactor = 1.05;
 constexpr int kEnoughQuietSlices = 7;
-constexpr int kMaxRounds = 5;  // times the rounds asked for, while quiet slices are missing
+constexpr int kMaxRounds = 5;  // limit, as a multiple of the requested rounds, while clean slices
+                               // are missing
 
 #if defined(__x86_64__)
 __attribute__((target("avx2,fma"))) float CanaryKernel(const float* data) {
@@ -43,7 +44,7 @@ float CanaryKernel(const float* data) {
 }
 #endif
 
-/// Times this thread lost its core to another one.
+/// Returns how often this thread was preempted.
 long Preemptions() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
@@ -77,7 +78,7 @@ double QuietTimer::InterferenceProbe() {
 std::vector<QuietTimer::Timing> QuietTimer::Measure(
     const std::vector<std::function<void()>>& functions, int rounds, int threads) {
   constexpr double kSliceSeconds = 0.002;
-  constexpr double kSleepSeconds = 0.01;  // longer than threads wait awake
+  constexpr double kSleepSeconds = 0.01;  // longer than threads spin
   struct Slice {
     double per_call, canary;
     bool preempted;
@@ -85,7 +86,7 @@ std::vector<QuietTimer::Timing> QuietTimer::Measure(
   std::vector<std::vector<Slice>> slices(functions.size());
   std::vector<int> calls(functions.size(), 1);
   for (std::size_t f = 0; f < functions.size(); ++f) {
-    functions[f]();  // warm: pages, caches, lazily made code
+    functions[f]();  // warm-up: pages, caches, lazily generated code
     const double start = Now();
     functions[f]();
     calls[f] =

@@ -5,24 +5,25 @@
 
 namespace tilewright::bench {
 
-/// Times several functions in one go, interleaved, and keeps the slices taken in quiet moments.
+/// Interleaved timer of several functions that keeps only the clean slices.
 ///
-/// On shared machines a core is quiet or disturbed for seconds at a time. A canary (a short
-/// kernel of known speed that stays in L1) runs before and after every slice of about 2 ms; a slice
-/// counts only if both canaries came within a few per cent of the fastest canary seen and the
-/// thread kept its core.
+/// On shared machines a core is clean or noisy for seconds at a time. An interference probe (a
+/// short kernel of known speed that stays in L1) runs before and after every slice of about 2 ms. A
+/// slice counts only if both probe times are within a few per cent of the fastest one so far and
+/// the thread was not preempted.
 class QuietTimer {
  public:
   QuietTimer();
 
   struct Timing {
-    double seconds = 0;  ///< median per call over the quiet slices (the fastest one if none was)
+    double seconds = 0;  ///< median per call over the clean slices (the fastest slice if none was
+                         ///< clean)
     int quiet_slices = 0;
     int slices = 0;
   };
-  /// One Timing per function. rounds: slices per function, up to five times as many while
-  /// quiet ones are missing. threads: of the functions; of several each slice waits until those of
-  /// the function before, which wait for work awake, have gone to sleep.
+  /// Returns one Timing per function. rounds: slices per function, up to five times as many while
+  /// clean ones are missing. threads: of the functions. With several threads, each slice waits
+  /// until the threads of the previous function, which spin for work, are asleep.
   std::vector<Timing> Measure(const std::vector<std::function<void()>>& functions, int rounds,
                               int threads = 1);
 
@@ -33,7 +34,7 @@ class QuietTimer {
   double fastest_canary_ = 1e9;
 };
 
-/// Seconds of a monotonic clock.
+/// Returns the seconds of a monotonic clock.
 double Now();
 
 }  // namespace tilewright::bench

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# kill_limits.sh TILEWRIGHT [KILLS]: kills a tuning job with SIGKILL at random instants and starts it
-# again with a smaller, equal or larger --trials. After each run:
+# kill_limits.sh TILEWRIGHT [KILLS]: kills a tuning job with SIGKILL at random times and restarts it
+# with a smaller, equal or larger --trials. After each run:
 #   - the store passes PRAGMA integrity_check,
 #   - no trial is missing that another process had seen committed,
-#   - the store has at most max(trials before, --trials) trials of the search; a run that ended by
-#     itself left exactly that many.
-# Prints one line of totals; exit code 1 if any of it failed.
+#   - the store has at most max(trials before, --trials) trials of the search; a run that ended
+#     normally left exactly that many.
+# Prints one line of totals; exit code 1 if a check failed.
 set -uo pipefail
 
 tilewright=$1

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# kill_test.sh TILEWRIGHT [KILLS]: kills a running tuning job with SIGKILL at random instants and
-# starts it again. After each kill: the store passes PRAGMA integrity_check, no trial that another
-# process had seen committed is missing, and the next trial comes within 2 s of the restart.
-# Prints one line of totals; exit code 1 if any of it failed.
+# kill_test.sh TILEWRIGHT [KILLS]: kills a running tuning job with SIGKILL at random times and
+# restarts it. After each kill: the store passes PRAGMA integrity_check, no trial that another
+# process had seen committed is missing, and the next trial is stored within 2 s of the restart.
+# Prints one line of totals; exit code 1 if a check failed.
 set -uo pipefail
 
 tilewright=$1
@@ -22,7 +22,7 @@ for ((kill = 1; kill <= kills; ++kill)); do
   started=$(now)
   "$tilewright" tune "$work/model.onnx" --records "$db" --trials 1000000 --seed 7 >/dev/null 2>"$work/log" &
   job=$!
-  # Wait for the first new trial, then for a random moment up to 1.5 s.
+  # Waits for the first new trial, then for a random time up to 1.5 s.
   while [ "$(count)" -le "$before" ]; do
     if ! kill -0 "$job" 2>/dev/null; then
       cat "$work/log" >&2

@@ -1,7 +1,7 @@
-// Records the landscapes that bench/strategy_bench replays:
+// Records the spaces that bench/strategy_bench replays:
 //   landscape_record FOLDER [CONFIGS [TASK]]
 // measures about CONFIGS configs of each task (or of the one with that number) on this machine and
-// keeps them in FOLDER/<name>.csv; what a file holds already is not measured again.
+// stores them in FOLDER/<name>.csv. Configs already in a file are not measured again.
 //   landscape_record --vta FOLDER
 // runs every legal config of the ten packed convolutions of ResNet-18 on the VTA simulator, once
 // for cycles and once for bytes. The program is its own worker: "landscape_record worker
@@ -73,7 +73,7 @@ constexpr RecordedTask kTasks[] = {
 constexpr const char* kVtaTarget = "vta -model=sim_1x16_i8w8a32_15_15_18_17";
 constexpr std::int64_t kEverything = std::int64_t{1} << 40;
 
-// The space is AutoTVM's; as in the network, but for the residual additions, which it leaves alone.
+// AutoTVM's space, as in the network, but without residual additions, which AutoTVM does not fuse.
 constexpr const char* kWithRelu =
     "add(channel:int32);relu;add(256);shift_right(9);clip(-127,127);cast(int8)";
 constexpr const char* kWithoutRelu =
@@ -139,7 +139,7 @@ Status Record(const RecordedTask& one, const std::string& path, const std::strin
       std::fprintf(stderr, "%s: %zu of %zu, best %.6g %s\n", one.name, rows, legal,
                    recorded_space.best_value(), recorded_space.metric.c_str());
     }
-    // What is measured survives an interruption; the next run goes on.
+    // Recorded rows survive an interruption; the next run continues.
     return rows % 50 != 0 || WriteFile(path, recorded_space.ToString()).ok();
   };
   TW_RETURN_IF_ERROR(search::RecordSpace(BuiltInTemplates(), recorded_space, measurer, progress));
@@ -153,7 +153,7 @@ measure::ProcessMeasurerSettings Settings() {
   return settings;
 }
 
-/// Every config by both metrics.
+/// Records every config by both metrics.
 Status RecordVta(const std::string& folder) {
   for (const std::string metric : {"cycles", "dram_bytes"}) {
     const std::string target_text = std::string(kVtaTarget) + " -metric=" + metric;

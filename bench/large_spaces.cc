@@ -1,14 +1,14 @@
 // Strategies in spaces of 10^8 configs and more, measured live on one thread:
 //   large_spaces [--seeds N] [--trials N] [--long N] [--tasks N] [--small 1] [--transfer 1]
 //                [--seconds N] [STRATEGY...]
-// Dense layers with the template bench/large_dense.tws alone (run it in the source's folder);
-// --small: layers of a sixteenth of the work, whose trials take as much less. For each task
+// Dense layers with the template bench/large_dense.tws only (run it in the source directory).
+// --small: layers with a sixteenth of the work, and correspondingly shorter trials. For each task:
 // --trials (64) by each strategy (evolve, model, random) with each of --seeds (3) seeds, and a
-// search of --long trials (0: none) by evolve. --transfer: then evolve again, with each seed, that
-// learns at first from the first search of each of the other tasks. What was measured once is not
-// measured again. Prints each search as a part of the speed of the best known, that of all searches
-// of the task, then the geometric mean and the worst of each strategy. --seconds: begins no search
-// after so many. The program is its own worker: "large_spaces worker build|run".
+// search of --long trials (0: none) by evolve. --transfer: then evolve again, with each seed, which
+// first learns from the first search of each of the other tasks. Measured configs are not measured
+// again. Prints each search as a part of the best known speed over all searches of the task, then
+// the geometric mean and the worst of each strategy. --seconds: starts no search after this time.
+// The program is its own worker: "large_spaces worker build|run".
 #include <fmt/format.h>
 
 #include <cmath>
@@ -35,7 +35,7 @@ namespace {
 
 constexpr const char* kText = "bench/large_dense.tws";
 constexpr int kBatch = 8;
-// Rows, what is added up, columns: layers of encoders and one as square as can be.
+// Rows, reduction, columns: layers of encoders, and one nearly square.
 constexpr int kTasks[][3] = {{512, 1024, 2048}, {384, 768, 3072}, {256, 2048, 1024},
                              {128, 4096, 1024}, {768, 768, 768},  {1024, 512, 1024}};
 constexpr int kSmallTasks[][3] = {{128, 512, 1024}, {192, 384, 768}, {128, 1024, 512},
@@ -62,13 +62,13 @@ Result<TemplateRegistry> Templates() {
   return templates;
 }
 
-/// One task, and what is known of it.
+/// One task with its results so far.
 class LiveTask {
  public:
   LiveTask(SearchSpace space, measure::Measurer& measurer)
       : space_(std::move(space)), analyzer_(space_), measurer_(measurer) {}
 
-  /// name: how the search is called. warm: what it may learn from at first.
+  /// name: label of the search. warm: trials of other tasks that it learns from first.
   Result<Searched> Search(const std::string& key, const std::string& name, int seed, int trials,
                           std::vector<WarmGroup> warm) {
     StrategyContext context;
@@ -101,7 +101,7 @@ class LiveTask {
     }
     return searched;
   }
-  /// Those of the first search, for others to learn from.
+  /// Returns the trials of the first search, for others to learn from.
   WarmGroup FirstTrials() const { return {&analyzer_, first_trials_}; }
   double best() const { return best_; }
   std::size_t measured() const { return known_.size(); }
@@ -148,13 +148,13 @@ Result<SearchSpace> SpaceOf(const TemplateRegistry& templates, const int (&task)
   return MakeSearchSpace(templates, {workload, target}, Epilogue());
 }
 
-/// Geometric mean and least of what each strategy found.
+/// Geometric mean and minimum of each strategy's results.
 struct Verdict {
   double logarithms = 0, worst = 1;
   int searches = 0;
 };
 
-/// A task with its name and searches.
+/// Task with its name and searches.
 struct Row {
   std::string name;
   std::unique_ptr<LiveTask> task;

@@ -1,12 +1,11 @@
-// How often a library's function, with the rest of the operator behind it, beats a generated
-// kernel, and by how much: each task of a built-in model, one thread, in the same run and
-// interleaved.
+// How often, and by how much, a library's function followed by the rest of the operator beats a
+// generated kernel: each task of a built-in model, on one thread, in the same run and interleaved.
 //
 //   library_bench MODEL [--int8] [--builds N] [--rounds N]
 //
-// The generated kernel is what a quick search of --builds kernels finds. Of the library all layouts
-// are timed; changes of layout around the operator are not counted on either side. Tasks that the
-// library's templates refuse are listed with the reason.
+// The generated kernel is the result of a quick search of --builds kernels. All layouts of the
+// library are timed; layout transforms around the operator are not counted on either side. Tasks
+// that the library's templates do not serve are listed with the reason.
 
 #include <fmt/format.h>
 
@@ -54,7 +53,7 @@ struct Totals {
   double ours = 0, library = 0, best = 0;
 };
 
-/// Every config of the library's templates that can be called.
+/// Returns every callable config of the library's templates.
 Result<std::vector<Choice>> CallsFor(const Workload& workload, const Target& target,
                                      std::string& refusal) {
   std::vector<Choice> calls;
@@ -62,7 +61,7 @@ Result<std::vector<Choice>> CallsFor(const Workload& workload, const Target& tar
     if (LibraryOfTemplate(entry.key) == nullptr || entry.device != target.device()) continue;
     const std::string reason = entry.refuses(workload, target);
     if (!reason.empty()) {
-      // The others serve other operators.
+      // The other templates serve other operators.
       if (entry.key.starts_with(workload.op == OpKind::kConv2d ? "conv2d." : "dense.")) {
         refusal = reason;
       }

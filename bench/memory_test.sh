@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# memory_test.sh TILEWRIGHT [TRIALS]: resident size of the supervisor over a long job.
-# Prints a sample every 10 s, then the slope (least squares, second half of the run) per 10,000
-# trials and the peak.
+# memory_test.sh TILEWRIGHT [TRIALS]: resident size of the supervisor over a long job. Prints a
+# sample every 10 s, then the slope (least squares, second half of the run) per 10,000 trials and
+# the peak.
 set -uo pipefail
 
 tilewright=$1
@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 
 "$tilewright" model squeezenet1_1 -o "$work/model.onnx" || exit 1
 db=$work/records.db
-# No early stop: every trial asked for is made.
+# No early stop: runs all requested trials.
 cat >"$work/job.json" <<END
 {"graph": "$work/model.onnx", "records": "$db", "trials": $trials, "early_stop_trials": 0}
 END

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# mutated_graphs.sh BUILD [SECONDS [onnx|route]]: reads ONNX models that are changed in their structure
-# (attributes, shapes, types, operator sets, functions, branches) for SECONDS (default 1800); with
-# route it also quantizes them in several ways, packs them, writes them as Relay text and plans their
-# kernels. BUILD is best one with -DTILEWRIGHT_SANITIZE=address,undefined. Exit code 1 if a model
-# ended the program or took more than a minute; it is then left in BUILD.
+# mutated_graphs.sh BUILD [SECONDS [onnx|route]]: reads structurally mutated ONNX models
+# (attributes, shapes, types, opsets, functions, branches) for SECONDS (default 1800). With route,
+# it also quantizes them in several ways, packs them, writes them as Relay text and plans their
+# kernels. Preferably, BUILD uses -DTILEWRIGHT_SANITIZE=address,undefined. Exit code 1 if a model
+# crashed the program or took more than a minute; the model then remains in BUILD.
 set -uo pipefail
 
 build=$1

@@ -1,8 +1,8 @@
-// mutated_records stores|packages|fields|package-fields [SECONDS [SEED [CASES]]]: changes record
-// stores or packages (of the latter two one field of a row) as somebody
-// would who knows how they are made (values, schema, pages; digests are right), and does everything
-// with them that the program does. Ends with 1 at the first finding; the case is then in the folder
-// that it names. A crash or a hang (20 s) ends the program: the last line has the seed.
+// mutated_records stores|packages|fields|package-fields [SECONDS [SEED [CASES]]]: mutates record
+// stores or packages (of the latter two one field of a row) as an attacker with knowledge of the
+// format would (values, schema, pages; digests are right), and exercises everything that the
+// program does with them. Exit code 1 at the first finding; the case is then in the printed
+// directory. A crash or a hang (20 s) ends the program: the last line contains the seed.
 
 #include <unistd.h>
 

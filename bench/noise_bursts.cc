@@ -1,7 +1,7 @@
-// Other work that comes and goes: noise_bursts SECONDS [SEED]. For so long, bursts of 0.1 to 5 s
-// with pauses of 0.3 to 4 s between them, lengths drawn from the seed (evenly in their logarithms),
-// on every core at once: each computes and reads memory beyond its caches. Writes "begin SECONDS
-// LENGTH" to standard output for each. For bench/noise_test.sh.
+// Intermittent load: noise_bursts SECONDS [SEED]. For SECONDS, bursts of 0.1 to 5 s with pauses of
+// 0.3 to 4 s between them, of random lengths (uniform in their logarithms), on every core at once.
+// Each computes, and reads memory beyond its caches. Writes "begin SECONDS LENGTH" to standard
+// output for each. For bench/noise_test.sh.
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ double Between(Random& random, double least, double most) {
   return least * std::pow(most / least, random.Uniform());
 }
 
-/// Works whenever `on`, until `over`.
+/// Generates load while `on`, until `over`.
 void Disturb(int core, const std::atomic<bool>& on, const std::atomic<bool>& over) {
   (void)SetCpuAffinity({core});
   std::vector<double> data(kDoubles, 1.0);
@@ -51,7 +51,7 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "usage: noise_bursts SECONDS [SEED]\n");
     return 2;
   }
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no noise after the test
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no load after the test
   const double seconds = std::atof(argv[1]);
   Random random(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1);
   std::atomic<bool> on{false}, over{false};

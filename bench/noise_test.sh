@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# noise_test.sh BUILD [JOBS] [TRIALS]: what tuning is worth on a machine with other work coming and going.
-# JOBS jobs (30) of TRIALS trials (48) on each of three tasks of ResNet-18, in turns without and with
-# bursts of work on all cores (noise_bursts, seeded). Then, in quiet, the winners of all jobs of a task
-# are raced, several times. Prints for each task and condition: how far the jobs' best seconds are from those
-# of the same configs in quiet (p90, of jobs not marked), the share of jobs marked disturbed, the share within 3 % or
-# marked, and the share of pairs of jobs whose winners differ by at most 1 %. Needs sqlite3 and a
-# machine that is quiet but for the bursts. TASKS="1 4 8" are positions in the model; SEED=1;
-# KEEP=FILE gets a line for each job: task, condition, best value, share of quiet samples, samples, template, config.
-# Exit code 1 if a bar is missed: 90 % of jobs within 3 % or marked, at most 5 % marked without bursts, 99 % of pairs.
+# noise_test.sh BUILD [JOBS] [TRIALS]: quality of tuning on a machine with intermittent load. JOBS
+# jobs (30) of TRIALS trials (48) on each of three tasks of ResNet-18, alternately without and with
+# load bursts on all cores (noise_bursts, seeded). Then, on the idle machine, the winners of all
+# jobs of a task are raced several times. Prints for each task and condition: the deviation of the
+# jobs' best seconds from those of the same configs on the idle machine (p90, of jobs not marked),
+# the share of jobs marked noisy, the share within 3 % or marked, and the share of pairs of jobs
+# whose winners differ by at most 1 %. Needs sqlite3 and a machine that is idle except for the
+# bursts. TASKS="1 4 8" are positions in the model; SEED=1; KEEP=FILE receives a line for each job:
+# task, condition, best value, clean fraction, samples, template, config. Exit code 1 if a bar is
+# missed: 90 % of jobs within 3 % or marked, at most 5 % marked without bursts, 99 % of pairs.
 set -uo pipefail
 
 build=$1
@@ -19,13 +20,14 @@ tilewright=$build/python_free_cli/tilewright
 work=$(mktemp -d)
 bursts=
 trap '[ -n "$bursts" ] && kill "$bursts" 2>/dev/null; [ -n "${KEEP:-}" ] && cp "$work/jobs" "$KEEP"; rm -rf "$work"' EXIT
-export XDG_DATA_HOME=$work/data  # with a memory of quiet moments of its own
+export XDG_DATA_HOME=$work/data  # with a separate history of the noise filter
 
 "$tilewright" model resnet18_v1 -o "$work/model.onnx" || exit 1
-# What quiet is must have been seen once, as on a machine in daily use.
+# The noise filter must have seen an idle machine once, as on a machine in daily use.
 "$tilewright" tune "$work/model.onnx#1" --trials 16 --records "$work/first.db" >/dev/null 2>&1
 
-# tune TASK CONDITION NUMBER: one job in a store of its own; "best quiet_share samples template config" of its winner.
+# tune TASK CONDITION NUMBER: one job in its own store; "best quiet_share samples template config"
+# of its winner.
 tune() {
   local db=$work/$1.$2.$3.db
   if ! "$tilewright" tune "$work/model.onnx#$1" --trials "$trials" --seed "$seed" --records "$db" \
@@ -43,7 +45,7 @@ for ((job = 1; job <= jobs; ++job)); do
     tune "$task" none "$job"
     "$build/bench/noise_bursts" 600 "$((seed * 100000 + job * 100 + task))" >"$work/bursts" &
     bursts=$!
-    # Not always at the beginning of a pause.
+    # Not always at the start of a pause.
     sleep "$(awk -v j="$job" -v t="$task" 'BEGIN { srand(j * 100 + t); print 0.2 + 4 * rand() }')"
     tune "$task" bursts "$job"
     kill "$bursts" 2>/dev/null
@@ -53,8 +55,8 @@ for ((job = 1; job <= jobs; ++job)); do
   echo "job $job of $jobs, $(($(date +%s) - started)) s" >&2
 done
 
-# Quiet references: the winners of a task in races of at most 10, each with the most frequent winner,
-# which the ratios are to. A disturbed race does not count and is run again.
+# References on the idle machine: the winners of a task in races of at most 10, each with the most
+# frequent winner, which the ratios refer to. A noisy race does not count and is repeated.
 sleep 2
 for task in $tasks; do
   awk -F'|' -v task="$task" '$1 == task { n[$6 "|" $7]++ } END { for (k in n) print n[k] "|" k }' \

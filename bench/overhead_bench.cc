@@ -1,6 +1,6 @@
-// What a compiled network costs beside its kernels: the time of runs of chains of operators that
-// compute next to nothing, on one thread. The time of an operator is the slope between chains of
-// different length, its kernel's own work included, so it bounds the overhead from above.
+// Overhead of a compiled network beyond its kernels: the time of runs of chains of nearly free
+// operators, on one thread. The time of an operator is the slope between chains of different
+// length. It includes the kernel's own work, so it bounds the overhead from above.
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@
 namespace tilewright {
 namespace {
 
-// Poolings do not fuse with each other.
+// Returns a chain of poolings, which do not fuse with each other.
 std::string Chain(int operators) {
   std::string text = "def @main(%data: Tensor[(1, 16, 1, 1), float32]) {\n";
   for (int i = 0; i < operators; ++i) {
@@ -30,7 +30,7 @@ std::string Chain(int operators) {
   return text;
 }
 
-// Least seconds of one run.
+// Returns the minimum seconds of one run.
 Result<double> SecondsOf(int operators, const std::string& folder) {
   TW_ASSIGN_OR_RETURN(auto graph, ImportRelay(Chain(operators), "chain"));
   const Node& input = graph.node(graph.inputs()[0]);

@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
-# pairs.sh BEFORE AFTER [MODEL...]: whether a change costs time. BEFORE and AFTER are build folders
-# (python_free_cli/tilewright, bench/build_bench); nothing is built here. Measured in pairs, one
-# after the other, the first of a pair in turn:
-#   build    processor milliseconds to make and build one candidate, mean of a fixed set (build_bench)
-#   compile  processor seconds of `compile` on one thread, checks included
-#   run      seconds of one run of the compiled network, the least of a run of `bench`, on THREADS
-#   trials   seconds of a search of TRIALS trials, by the wall clock (the inverse of trials per second)
-# Prints after / before: of each network the geometric mean of its pairs with the least and the
-# greatest, and the geometric mean of all networks. Above 1: slower. Both programs compile with the
-# records of one store, which BEFORE makes by TRIALS trials on each network (0: default configs).
-# With TUNE_AFTER=90s BEFORE compiles its default configs, AFTER what a search of that time found:
-# what tuning is worth beside an older version's defaults.
-# MODEL: files besides the networks of the README.
+# pairs.sh BEFORE AFTER [MODEL...]: measures whether a change costs time. BEFORE and AFTER are build
+# directories (python_free_cli/tilewright, bench/build_bench); the script builds nothing. Measures
+# in pairs, one side after the other, alternating the first side:
+#   build    processor milliseconds to generate and build one candidate, mean of a fixed set
+#   (build_bench)
+#   compile  processor seconds of `compile` on one thread, including its checks
+#   run      seconds of one run of the compiled network, the minimum of a run of `bench`, on THREADS
+#   trials   wall seconds of a search of TRIALS trials (the inverse of trials per second)
+# Prints after / before: for each network the geometric mean of its pairs with the minimum and the
+# maximum, and the geometric mean of all networks. Above 1: slower. Both programs compile with the
+# records of one store, which BEFORE creates by TRIALS trials on each network (0: default configs).
+# With TUNE_AFTER=90s, BEFORE compiles its default configs, and AFTER the results of a search of
+# that duration: the benefit of tuning over an older version's defaults.
+# MODEL: files in addition to the networks of the README.
 # Environment: PAIRS (10), WHAT ("build compile run trials"), TRIALS (100), SECONDS_OF_RUN (1),
-# NETWORKS, THREADS (1), CPU (the core that all is pinned to but the search: 0; of several threads
-# the first so many), LIMIT (1.02).
+# NETWORKS, THREADS (1), CPU (the core to which all except the search is pinned: 0; with several
+# threads, the first THREADS cores), LIMIT (1.02).
 # Exit code 1 if a mean over all networks is above LIMIT, 2 on a failure.
 set -uo pipefail
 
@@ -101,7 +102,7 @@ for model in "${models[@]}"; do
     "$(program before)" tune "$model" --records "$work/made.db" --trials "$trials" >"$work/log" 2>&1 ||
       fail "tuning $model: $(tail -n 3 "$work/log")"
   fi
-  # Opening may raise the version of a store: each side has a copy.
+  # Opening may upgrade a store: each side has a copy.
   for side in before after; do
     [ ! -f "$work/made.db" ] || cp "$work/made.db" "$work/$side.db"
   done

@@ -1,10 +1,10 @@
-// What quantization does to the built-in networks: signal to noise per layer and in the end, how
-// often the class of the largest result stays the same, and how long the passes take.
+// Effect of quantization on the built-in networks: signal to noise per layer and at the end, how
+// often the class of the largest result stays the same, and the duration of the passes.
 //
 //   quantize_bench NETWORK IMAGES [--layers]
 //
-// Inputs are made up: noise of a deviation of 1, of its own kind for calibration and for judging.
-// Everything is computed by the reference evaluator.
+// Inputs are synthetic: noise with a deviation of 1, different for calibration and evaluation. The
+// reference evaluator computes everything.
 
 #include <fmt/format.h>
 
@@ -52,7 +52,7 @@ constexpr int kCalibrationImages = 4;
 
 int Threads() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
-/// Normal numbers (the sum of twelve uniform ones).
+/// Returns normal numbers (sums of twelve uniform ones).
 Sample MakeImage(const Graph& graph, std::string_view purpose, int index) {
   Sample sample;
   for (int id : graph.inputs()) {
@@ -77,7 +77,7 @@ struct Noise {
   double decibels() const { return noise == 0 ? 999 : 10 * std::log10(signal / noise); }
 };
 
-/// Prints the message and ends unless the result is there.
+/// Returns the value, or prints the error and exits.
 template <typename T>
 T Take(Result<T> result) {
   if (!result.ok()) {
@@ -101,7 +101,7 @@ std::int64_t Largest(const Tensor& tensor) {
   return best;
 }
 
-/// Signal to noise of every value that is integers now, over one image.
+/// Prints the signal to noise of every value that is quantized, over one image.
 void PrintLayers(const Graph& reference, const Graph& quantized,
                  const std::vector<IntegerValue>& values) {
   const Sample image = MakeImage(reference, "layers", 0);

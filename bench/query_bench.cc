@@ -1,9 +1,10 @@
 // Latency of queries in a store of a million trials: of Store::Query, and through the C interface.
 //
-//   query_bench [RECORDS [FOLDER]] prints p50, p99 and max of warm queries and of cold opens with
-//   one
-// query. With a FOLDER the store is kept there and used again.
-// Bars: 8 threads on one handle, warm p99 <= 20 us, p50 from the cache <= 2 us; cold open <= 5 ms.
+//   query_bench [RECORDS [FOLDER]]
+//
+// Prints p50, p99 and max of warm queries and of cold opens with one query. With a FOLDER the store
+// is kept there and reused. Bars: 8 threads on one handle, warm p99 <= 20 us, p50 from the cache <=
+// 2 us; cold open <= 5 ms.
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -69,7 +70,7 @@ void Fill(Store& store, std::int64_t records, const Target& target,
   }
 }
 
-/// Makes the store unless it is there.
+/// Creates the store if it does not exist.
 Status MakeStore(const std::string& path, std::int64_t records, const Target& target,
                  const DeviceFingerprint& device) {
   if (FileExists(path)) {

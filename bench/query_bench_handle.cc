@@ -1,5 +1,5 @@
-// The C interface: 8 threads on one handle. Latencies are per call, over all threads; where there
-// are fewer cores than threads, the largest are those of calls during which the thread had to wait.
+// C interface with 8 threads on one handle. Latencies are per call, over all threads. On fewer
+// cores than threads, the largest latencies include the wait for a core.
 
 #include "bench/query_bench_handle.h"
 
@@ -20,7 +20,7 @@ namespace {
 constexpr int kThreads = 8;
 constexpr int kCallsPerThread = 100'000;
 
-/// Times `call(thread, random key)` on every thread, after a tenth as many that are not timed.
+/// Times `call(thread, random key)` on every thread, after a warm-up of a tenth as many calls.
 void Measure(const char* what, int threads, int calls, const std::vector<std::string>& keys,
              const std::function<bool(int, const std::string&)>& call) {
   std::vector<std::vector<double>> seconds(static_cast<std::size_t>(threads));
@@ -68,7 +68,7 @@ struct Handle {
   }
 };
 
-/// Every call with a question of its own, so that the cache never knows it.
+/// Uses a different query in every call, so that the cache never contains it.
 void MeasureUncached(const std::string& path, const tw_target& target,
                      const std::vector<std::string>& keys) {
   SystemClock clock;

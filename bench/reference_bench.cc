@@ -1,5 +1,5 @@
 // Rate of the reference evaluator, in multiply-accumulates per second on one thread. At least 1e9
-// keeps verification out of the way of a search.
+// keeps verification from slowing a search.
 #include <benchmark/benchmark.h>
 
 #include <string>

@@ -1,6 +1,6 @@
-// How long a report of many trials takes: a store of made-up trials of the tasks of networks,
-// gathered and written as a page, and the page opened in Chromium (tests/program/browser.h) until
-// all its charts are drawn. report_bench [TRIALS]; 100,000 unless told otherwise.
+// Time of a report of many trials: a store of synthetic trials of networks' tasks is gathered and
+// written as a page, and Chromium (tests/program/browser.h) opens the page until all its charts are
+// drawn. report_bench [TRIALS]; 100,000 by default.
 
 #include <algorithm>
 #include <cmath>
@@ -105,7 +105,7 @@ Status Measure(std::int64_t trials) {
     for (int i = 0; i < kOpenings; ++i) {
       TW_RETURN_IF_ERROR(browser.Open("file://" + file + "?" + std::to_string(i) + "#/" + view,
                                       "!!document.body && !!document.body.dataset.charts"));
-      // What the page took itself, from the start of its navigation.
+      // The page's own time, from the start of its navigation.
       TW_ASSIGN_OR_RETURN(auto took, browser.Evaluate("window.drawnAt"));
       std::printf(" %.2f s", 1e-3 * took.get<double>());
     }

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# rules.sh TILEWRIGHT [TRIALS [TASK...]]: spaces from rules against templates written by hand, on twelve tasks of
-# resnet18, mobilenet_v2 and an encoder: the best of a search of TRIALS (64) trials in each, one thread,
-# by the same strategy. No Winograd on either side (--float-error strict). Prints microseconds, and how
-# fast the rules are as a part of the templates, with the geometric mean. TASK: only those.
+# rules.sh TILEWRIGHT [TRIALS [TASK...]]: spaces from auto rules against handwritten templates, on
+# twelve tasks of resnet18, mobilenet_v2 and an encoder: the best of a search of TRIALS (64) trials
+# in each, on one thread, with the same strategy. No Winograd on either side (--float-error strict).
+# Prints microseconds, and the speed of the auto rules relative to the templates, with the geometric
+# mean. TASK: only these.
 set -euo pipefail
 
 tilewright=$(realpath "$1") trials=${2:-64}

@@ -7,12 +7,12 @@
 
 namespace tilewright {
 
-/// Seconds of a clock that only goes on.
+/// Returns the seconds of a monotonic clock.
 inline double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Convolution i of 1,000 that differ in channels and extents.
+/// Returns convolution i of 1,000 that differ in channels and extents.
 inline Workload SampleWorkload(int i) {
   Workload workload = *Workload::Parse(
       "conv2d(float32[1,64,56,56]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");

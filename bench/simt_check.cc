@@ -1,13 +1,12 @@
-// Kernels for CUDA against the reference, in the simulator of threads or on a GPU: random
-// workloads, epilogues and configs of every CUDA template, exactly for integers and within the
-// usual bound for floats. Ends with 1 if one of them is wrong, and says which.
+// CUDA kernels against the reference, in the SIMT emulator or on a GPU: random workloads, epilogues
+// and configs of every CUDA template, exactly for integers and within the usual bound for floats.
+// Exit code 1 if one of them is wrong, with the case.
 //
 //   simt_check [PAIRS [SEED [KEY]]] [--device N]
 //
-// PAIRS: a number, or so many seconds: 30s.
-// With KEY only the template of that key, such as conv2d_mma.cuda, is checked. With --device
-// kernels run on that GPU: what is drawn is the same, so a seed that fails there can be run here. A
-// kernel that breaks the device's context ends the run.
+// PAIRS: a number, or a duration: 30s. With KEY, checks only the template of that key, such as
+// conv2d_mma.cuda. With --device, kernels run on that GPU with the same random cases, so a failing
+// seed can be rerun in the emulator. A kernel that breaks the device's context ends the run.
 
 #include <algorithm>
 #include <array>
@@ -76,7 +75,7 @@ class Workloads {
     return "batch_matmul(" + types.data + "[" + b + "," + m + "," + k + "]BMK," + types.weight +
            "[" + b + "," + n + "," + k + "]BNK)->" + types.out;
   }
-  /// kind 7: dense, 8: batch_matmul, 9: a convolution, of sizes that suit the instructions.
+  /// kind 7: dense, 8: batch_matmul, 9: a convolution, in sizes that suit the instructions.
   std::string ForTensorCores(std::uint64_t kind) {
     Types types = random_.Below(2) == 0 ? kBytes : kFloats[1];
     if (types.data == "float16" && random_.Below(2) == 0) types.out = "float16";
@@ -89,7 +88,7 @@ class Workloads {
     return Conv2d(types, channels, multiple(8, 8), channels, Number(1, 3), "conv2d", "1");
   }
 
-  /// What channels come in multiples of: 4 suits dp4a.
+  /// Returns a factor of the channel counts: 4 suits dp4a.
   std::int64_t Unit(bool bytes) { return bytes && random_.Below(4) > 0 ? 4 : 1; }
   std::string Number(std::int64_t low, std::int64_t high) {
     return std::to_string(Value(low, high));
@@ -120,7 +119,7 @@ class Workloads {
            ",d" + Number(1, 2) + "x" + Number(1, 2) + ",g" + groups + ")->" + types.out;
   }
 
-  /// One that Winograd serves.
+  /// Returns a workload that Winograd templates serve.
   std::string Convolution3x3() {
     const std::string pad =
         "p" + Number(0, 2) + "x" + Number(0, 2) + "x" + Number(0, 2) + "x" + Number(0, 2);
@@ -146,10 +145,10 @@ class Workloads {
 
 struct Tally {
   int checked = 0, refused = 0;
-  double worst = 0;  // largest error of a float, as a part of the root mean square
+  double worst = 0;  // largest error of a float, relative to the root mean square
 };
 
-/// False if the kernel is wrong.
+/// Returns false if the kernel is wrong.
 bool Check(const TemplateEntry& entry, const Workload& workload, const Epilogue& epilogue,
            const Config& config, const Target& target, Tally& tally) {
   auto kernel = entry.apply(workload, epilogue, target, config);
@@ -172,7 +171,7 @@ bool Check(const TemplateEntry& entry, const Workload& workload, const Epilogue&
     const std::optional<double> tolerance = ToleranceOf(*program);
     const Comparison comparison = Compare(*result, *expected, tolerance);
     if (!comparison.ok) wrong = "differs from the reference";
-    // Of what is rounded to float16, or multiplied as tf32, the error is that rounding.
+    // Results rounded to float16 or multiplied as tf32 differ by that rounding.
     if (comparison.reference_rms > 0 && result->dtype() != kFloat16 && !tolerance) {
       tally.worst = std::max(tally.worst, comparison.max_abs_error / comparison.reference_rms);
     }
@@ -184,7 +183,7 @@ bool Check(const TemplateEntry& entry, const Workload& workload, const Epilogue&
   return false;
 }
 
-/// Nothing, or what networks have behind an anchor of this type.
+/// Returns an epilogue as networks have it for this type, or an empty one.
 Epilogue DrawEpilogue(DataType dtype, Random& random) {
   if (random.Below(2) == 0) return Epilogue();
   if (dtype == kInt32) {

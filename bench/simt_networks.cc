@@ -1,10 +1,8 @@
-// Whole networks with seeded weights as kernels for CUDA (default configs), in the simulator of
-// threads, against numbers of an independent program: integers on the way by their checksums,
-// floats at the end within a part of their root mean square. Slow: minutes to hours for each
-// network.
+// Whole networks with seeded weights as CUDA kernels (default configs), in the SIMT emulator,
+// against the results of an independent program: intermediate integers by their checksums, final
+// floats relative to their root mean square. Slow: minutes to hours for each network.
 //
-//   simt_networks FOLDER [NETWORK]...      FOLDER: of the models and numbers (onnx, relay,
-//   expected)
+//   simt_networks FOLDER [NETWORK]...   FOLDER: models and results (onnx, relay, expected)
 //
 // Prints a line for each network; progress goes to standard error.
 
@@ -28,7 +26,7 @@
 namespace tilewright {
 namespace {
 
-constexpr double kTolerance = 1e-4;  // of single numbers, relative to the root mean square
+constexpr double kTolerance = 1e-4;  // of single values, relative to the root mean square
 
 enum class Kind : std::uint8_t { kOnnx, kPacked, kFragment };
 struct Network {
@@ -50,7 +48,7 @@ constexpr Network kNetworks[] = {
     {"vgg19", "onnx/light_vgg19.onnx", "seeded_light_vgg19", Kind::kOnnx},
 };
 
-/// Seeds the graph as the numbers want it.
+/// Seeds the graph as in the expected results.
 std::vector<Tensor> Prepare(Graph& graph, Kind kind) {
   const bool onnx = kind == Kind::kOnnx;
   SeedConstants(graph, onnx ? SeedRule::kAllFloat : SeedRule::kMissing);
@@ -66,7 +64,7 @@ std::vector<Tensor> Prepare(Graph& graph, Kind kind) {
   return inputs;
 }
 
-/// Largest error as a part of the expected numbers' root mean square.
+/// Returns the largest error relative to the root mean square of the expected values.
 double ErrorOf(const Tensor& output, const std::vector<double>& expected) {
   if (static_cast<std::size_t>(output.elements()) != expected.size()) return HUGE_VAL;
   double square = 0, largest = 0;
@@ -77,7 +75,7 @@ double ErrorOf(const Tensor& output, const std::vector<double>& expected) {
   return largest / std::sqrt(square / static_cast<double>(expected.size()));
 }
 
-/// Follows a run and compares the integers on the way.
+/// Observer of a run that compares intermediate integers.
 class Follower {
  public:
   Follower(const Plan& plan, const Json& numbers) : plan_(plan) {

@@ -1,9 +1,11 @@
-// Writing: many processes into one store, each batch acknowledged when it is durable. And how fast
-// packages open.
+// Writes of many processes to one store, where each batch is acknowledged when it is durable; and
+// the time to open packages.
 //
-//   store_bench write [PROCESSES] [RECORDS] [FOLDER]   default 32, 10,000 each, the current folder
+//   store_bench write [PROCESSES] [RECORDS] [FOLDER]   default 32, 10,000 each, the current
+//   directory
 //   store_bench package [RECORDS] [FOLDER]             default 10,000
-// Bars: nothing lost, nothing twice, no error, >= 20,000 records/s in all; a package of 10,000
+//
+// Bars: no lost record, no duplicate, no error, >= 20,000 records/s in all; a package of 10,000
 // records opens in <= 5 ms.
 
 #include <fcntl.h>
@@ -35,7 +37,7 @@ using records::Store;
 
 constexpr std::size_t kBatch = 64;
 
-/// Trials as a tuner makes them: a process works on a few tasks at a time.
+/// Generator of trials as a tuner produces them: a process works on a few tasks at a time.
 class TrialMaker {
  public:
   TrialMaker(std::uint64_t seed, int tasks) : random_(seed) {
@@ -76,13 +78,13 @@ class TrialMaker {
   std::vector<ConfigSpace> spaces_;
 };
 
-/// What one writing process tells the others at its end.
+/// Result that a writing process reports at its end.
 struct Told {
   std::int64_t acknowledged = 0, errors = 0;
   double slowest_seconds = 0;
 };
 
-/// Everything is made before the start is given, so that the time is that of storing.
+/// Writes all records. They are created before the start signal, so the time is that of storing.
 Told WriteAll(const std::string& path, int process, std::int64_t records, int start,
               records::Durability durability) {
   Told told;
@@ -97,7 +99,7 @@ Told WriteAll(const std::string& path, int process, std::int64_t records, int st
                         : Result<records::Job>(store.status());
   if (store.ok()) store->SetDurability(durability);
   char byte = 0;
-  if (::read(start, &byte, 1) != 0 || !job.ok()) {  // the end of the file is the start
+  if (::read(start, &byte, 1) != 0 || !job.ok()) {  // the end of the file is the start signal
     std::fprintf(stderr, "%s\n", job.status().message().c_str());
     ++told.errors;
     return told;
@@ -144,7 +146,7 @@ int Write(int processes, std::int64_t records, const std::string& folder, const 
     ::_exit(written ? 0 : 1);
   }
   ::close(results[1]);
-  // Until all have made their trials; then the start is given by closing the pipe.
+  // Waits until all have created their trials; closing the pipe is the start signal.
   std::printf("%d processes make %lld trials each\n", processes, static_cast<long long>(records));
   std::fflush(stdout);
   ::sleep(static_cast<unsigned>(5 + processes * static_cast<int>(records / 1000) / 40));

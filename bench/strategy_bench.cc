@@ -1,10 +1,10 @@
-// Strategies compared on recorded landscapes, no device:
+// Comparison of strategies on recorded spaces, without a device:
 //   strategy_bench [--seeds N] [--lag N] [--optimum N] FILE.csv…
-// For each landscape and strategy: the median over the seeds of the best time found after 64 and
-// 128 trials, as multiples of the fastest config of the landscape. Then how the model-guided search
-// stands against random search: on how many tasks its median is ahead, and its worst ratio.
-// --optimum N: the model-guided search must find the fastest config of every landscape within N
-// trials with every seed; exit code 1 if it does not.
+// For each recorded space and strategy: the median over the seeds of the best time after 64 and 128
+// trials, as multiples of the fastest config of the recorded space. Then the model-guided search
+// against random search: the number of tasks on which its median is better, and its worst ratio.
+// --optimum N: the model-guided search must find the fastest config of every recorded space within
+// N trials with every seed; exit code 1 if it does not.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -25,17 +25,17 @@ namespace {
 constexpr int kBatch = 8;
 constexpr int kTrials = 128;
 constexpr int kMarks[] = {64, 128};
-constexpr double kTolerance = 1.03;  // the bar: none behind random search by more than 3 %
+constexpr double kTolerance = 1.03;  // bar: no result worse than random search by more than 3 %
 
 struct Options {
   int seeds = 10;
-  int lag = 1;      ///< batches that are under way while the next is proposed, as in the pipeline
-  int optimum = 0;  ///< see --optimum; 0: does not matter
+  int lag = 1;      ///< batches in progress while the next is proposed, as in the pipeline
+  int optimum = 0;  ///< see --optimum; 0: no requirement
   std::vector<std::string> strategies = {"random", "grid", "genetic", "model", "evolve"};
   std::vector<std::string> files;
 };
 
-/// How one search went.
+/// Result of one search.
 struct Found {
   std::vector<double> marks;  ///< best value after each mark
   int trials_to_best = 0;     ///< until the best value of all was reached

@@ -1,11 +1,11 @@
-// What becomes of the records of an AutoTVM log for CUDA, such as TopHub's package: each is
-// applied, lowered and compiled to PTX, on one core. Prints how many are legal, why the others are
-// not, and the time per candidate (from config to PTX, without ptxas). Bar: median of
-// conv2d_nchw.cuda at most 45 ms. With --ptxas, the device's assembler has to take every PTX for
-// its architecture. With --simt, records of at most so many million multiply-accumulates (the
-// others take too long) run in the simulator of threads and are compared with the reference;
-// --task takes the records of one template only. --state keeps what became of each record in a
-// file: a run that was ended goes on from there.
+// Compiles the records of an AutoTVM log for CUDA, such as TopHub's package: each is applied,
+// lowered and compiled to PTX, on one core. Prints how many are legal, why the others are not, and
+// the time per candidate (from config to PTX, without ptxas). Bar: median of conv2d_nchw.cuda at
+// most 45 ms. With --ptxas, the device's assembler has to accept every PTX for its architecture.
+// With --simt, records of at most MEGAMACS million multiply-accumulates (larger ones take too long)
+// run in the SIMT emulator and are compared with the reference. --task selects the records of one
+// template. --state stores the result of each record in a file, from which an interrupted run
+// continues.
 //
 //   tophub_cuda_bench LOG [--ptxas] [--arch sm_75] [--simt MEGAMACS] [--task NAME] [--state FILE]
 
@@ -35,15 +35,15 @@
 namespace tilewright {
 namespace {
 
-/// What became of one record.
+/// Result of one record.
 struct Fate {
   std::string task;
   bool simulated = false, assembled = false, spilling = false;
-  double milliseconds = -1;  // processor time; negative: no PTX was made
-  double error = 0;          // largest in the simulator, as a part of the root mean square
+  double milliseconds = -1;  // processor time; negative: no PTX was generated
+  double error = 0;          // largest in the emulator, relative to the root mean square
   std::string refused;       // why; empty: it is legal
 
-  /// As a line of the file of --state, without what ends it.
+  /// Formats a line of the file of --state, without its line end.
   std::string ToLine() const {
     std::string line = task + '\t' + std::to_string(milliseconds);
     for (const bool flag : {simulated, assembled, spilling}) line += flag ? "\t1" : "\t0";
@@ -63,12 +63,12 @@ struct Fate {
 
 struct Counts {
   int records = 0, legal = 0, assembled = 0, spilling = 0, verified = 0;
-  double worst = 0;  // largest error in the simulator, as a part of the root mean square
+  double worst = 0;  // largest error in the emulator, relative to the root mean square
   std::vector<double> milliseconds;
-  std::map<std::string, int> refused;  // by reason, numbers left out
+  std::map<std::string, int> refused;  // by reason, without numbers
 };
 
-/// Processor seconds of this process: one core's time, whatever else the machine does.
+/// Returns the processor seconds of this process: one core's time, independent of other load.
 double Now() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 double Percentile(std::vector<double> values, double share) {
@@ -170,7 +170,7 @@ void Print(const std::map<std::string, Counts>& all) {
 struct Options {
   std::string path, arch, task, state;
   bool ptxas = false;
-  double simt_megamacs = 0;  // 0: nothing is run
+  double simt_megamacs = 0;  // 0: runs nothing
 };
 
 Fate Try(const records::LogLine& line, const records::AutotvmInput& input, const Options& options,
@@ -191,13 +191,13 @@ Fate Try(const records::LogLine& line, const records::AutotvmInput& input, const
   return fate;
 }
 
-/// What earlier runs found, in the order of the records.
+/// Returns the results of earlier runs, in the order of the records.
 std::vector<std::string> ReadState(const std::string& path) {
   if (path.empty() || !FileExists(path)) return {};
   auto text = ReadFile(path);
   if (!text.ok()) return {};
   std::vector<std::string> lines = Split(*text, '\n');
-  lines.pop_back();  // behind the last end of line: nothing, or a line that was cut off
+  lines.pop_back();  // after the last end of line: nothing, or a truncated line
   return lines;
 }
 

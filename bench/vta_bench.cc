@@ -1,6 +1,6 @@
-// Runs of one ResNet-18 layer (64 x 56 x 56, 3x3, two virtual threads): building its stream, timing
-// it without data, and executing it. Trials as a search makes them: configs of our own space for
-// the ten convolutions of ResNet-18, drawn at random, each built and timed without data.
+// Benchmarks of one ResNet-18 layer (64 x 56 x 56, 3x3, two virtual threads): building its stream,
+// timing it without data, and executing it. Trials as in a search: random configs of Tilewright's
+// slot-based space for the ten convolutions of ResNet-18, each built and timed without data.
 
 #include <benchmark/benchmark.h>
 
@@ -45,7 +45,7 @@ const PackedConv2d kLayers[] = {
     {1, 16, 32, 14, 14, 3, 3, 2, 2, 1, 1}, {1, 32, 32, 7, 7, 3, 3, 1, 1, 1, 1}};
 constexpr int kPlansOfLayer = 100;
 
-/// Plans of a layer that can be built.
+/// Returns plans of a layer that can be built.
 std::vector<SlotConv2dPlan> DrawPlans(const Design& design, const PackedConv2d& layer) {
   const std::vector<SlotConv2dPlan> all = SlotConv2dPlans(design, layer, Epilogue());
   std::vector<SlotConv2dPlan> drawn;

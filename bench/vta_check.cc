@@ -1,8 +1,8 @@
 // vta_check [PAIRS] [SEED]: random packed operators (plain, grouped and transposed convolutions,
-// matrix products) with random legal schedules, AutoTVM's and for plain convolutions also our own,
-// on two designs, executed and compared bit for bit with plain loops; and each once more with a
-// fault put into its instructions, which has to be noticed. Exit code 1 if anything is not as it
-// should be.
+// matrix products) with random legal schedules, AutoTVM's and for plain convolutions also
+// slot-based ones, on two designs, executed and compared bit for bit with plain loops. Each runs
+// once more with a fault injected into its instructions, which has to be detected. Exit code 1 if
+// any check fails.
 
 #include <algorithm>
 #include <cstdio>
@@ -20,7 +20,7 @@ namespace {
 const char* const kFaults[] = {"dropped token", "swapped tokens", "wrong stride",
                                "padding off by one"};
 
-/// Puts fault `kind` into one instruction of `all` where it makes sense; false if nowhere.
+/// Injects fault `kind` into one applicable instruction of `all`; returns false if there is none.
 bool Inject(int kind, Random& random, std::vector<Instruction>& all) {
   const auto start = random.Below(all.size());
   for (std::size_t n = 0; n < all.size(); ++n) {
@@ -64,7 +64,7 @@ bool Inject(int kind, Random& random, std::vector<Instruction>& all) {
   return false;
 }
 
-/// A random operator, what follows it, and its stream with a random schedule.
+/// Random operator with its epilogue, and its stream with a random schedule.
 struct Pair {
   PlainLoops loops;
   std::vector<EpilogueStep> epilogue;
@@ -115,13 +115,13 @@ Pair DensePair(const Design& design, Random& random) {
   return Scheduled(design, random, LoopsOf(dense), SchedulePackedDense(dense, tiles));
 }
 
-/// What is checked: one operator with one way to write its stream.
+/// Checked combination of an operator and a way to write its stream.
 struct Kind {
   const char* name;
   Pair (*make)(const Design& design, Random& random);
 };
 constexpr Kind kKinds[] = {{"convolutions, AutoTVM's schedules", &PlainConvPair},
-                           {"convolutions, our own plans", &OwnConvPair},
+                           {"convolutions, slot-based plans", &OwnConvPair},
                            {"grouped convolutions", &GroupConvPair},
                            {"transposed convolutions", &TransposePair},
                            {"matrix products", &DensePair}};
@@ -132,7 +132,7 @@ struct Counts {
   int injected[std::size(kFaults)] = {}, missed[std::size(kFaults)] = {};
 };
 
-/// One random pair of a kind, if it is legal.
+/// Tries one random pair of a kind, if it is legal.
 void Try(std::size_t kind, const Design& design, Random& random, Counts& counts) {
   const Pair pair = kKinds[kind].make(design, random);
   const Result<Stream>& stream = pair.stream;
@@ -159,7 +159,7 @@ void Try(std::size_t kind, const Design& design, Random& random, Counts& counts)
   });
   if (!injected) return;
   ++counts.injected[fault];
-  // Only one thread may leave a token, and just that one.
+  // Only one thread may leave a token, and only that one.
   const auto& left = faulty.result.pipeline.tokens_left;
   const bool tokens_as_before = left == run.result.pipeline.tokens_left;
   if (faulty.result.fault || faulty.output != expected || !tokens_as_before) return;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# vta_front.sh TILEWRIGHT PACKED.relay [TRIALS [SEED]]: one search for cycles and bytes of the 19 convolutions of
-# ResNet-18 without their residual additions, then what `--prefer` chooses on its fronts: the fewest
-# cycles of all 19 within limits of bytes. TopHub's v0.10 schedules take 9,323.9 kilocycles and 20.05 MB.
+# vta_front.sh TILEWRIGHT PACKED.relay [TRIALS [SEED]]: one search for cycles and bytes of the 19
+# convolutions of ResNet-18 without their residual additions, then the selection of `--prefer` on
+# its fronts: the fewest cycles of all 19 within limits of bytes. TopHub's v0.10 schedules take
+# 9,323.9 kilocycles and 20.05 MB.
 set -euo pipefail
 
 tilewright=$(realpath "$1") graph=$(realpath "$2") trials=${3:-4000} seed=${4:-1}

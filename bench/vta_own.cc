@@ -1,12 +1,12 @@
-// vta_own VTA_RESNET18.json [EPSILON]: our own convolutions on a VTA beside a published set of
-// schedules, on the convolutions and residual additions of ResNet-18.
+// vta_own VTA_RESNET18.json [EPSILON]: Tilewright's slot-based convolutions on a VTA compared with
+// a published set of schedules, on the convolutions and residual additions of ResNet-18.
 //
-// The file lists the layers with their published schedules. For every layer all plans of our own
-// space are looked at, but for those whose lower bound says that no more than EPSILON (0.002, a
-// share of cycles and of bytes) can be won over one that is already there; what is left is built
-// and timed without data. Of each layer's plans that no other beats in both cycles and bytes, the
-// sets for the whole network are chosen: the fastest, the leanest, and the fastest within a
-// number of bytes (exact but for bytes being rounded up to units of 512).
+// The file lists the layers with their published schedules. For every layer, all plans of the
+// slot-based space are considered, except those whose lower bound shows a gain of at most EPSILON
+// (0.002, a share of cycles and of bytes) over a known plan. The remaining plans are built and
+// timed without data. From each layer's Pareto front in cycles and bytes, the program selects sets
+// for the whole network: the fastest, the smallest in bytes, and the fastest within a number of
+// bytes (exact, except that bytes are rounded up to units of 512).
 
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ constexpr double kNetworkBytes = 18.4 * kMegabyte;
 constexpr double kNearlyLeanest = 1.02;
 constexpr std::int64_t kByteUnit = 512;
 
-/// What running something costs.
+/// Cost of a run.
 struct Cost {
   double cycles = 0, shared_cycles = 0;
   std::int64_t bytes = 0, instructions = 0;
@@ -55,7 +55,7 @@ struct Candidate {
   Cost cost;
 };
 
-/// The same convolution, some number of times in the network.
+/// Convolution with its number of occurrences in the network.
 struct Layer {
   std::string name;
   PackedConv2d conv;
@@ -64,7 +64,7 @@ struct Layer {
   bool before_addition = false;
   int count = 0;
 };
-/// The same residual addition.
+/// Residual addition with its number of occurrences.
 struct Addition {
   ResultBlocks blocks;
   int count = 0;
@@ -81,7 +81,7 @@ std::vector<EpilogueStep> AddSteps() {
           {AluOp::kMax, Operand::kImmediate, -127}};
 }
 
-/// As published: with a relu, the rounding constant is a step of its own.
+/// As published: with a relu, the rounding constant is a separate step.
 std::vector<EpilogueStep> Steps(bool relu, bool add) {
   std::vector<EpilogueStep> steps = {{AluOp::kAdd, Operand::kPerChannel, 0}};
   if (relu) {
@@ -140,7 +140,7 @@ Network ReadNetwork(const Json& json) {
   return network;
 }
 
-/// shared_bus: whether to time it with a shared bus too.
+/// shared_bus: also times it with a shared bus.
 Cost Measure(const Design& design, const Stream& stream, bool shared_bus = true,
              bool allow_tokens_left = false) {
   RunOptions options;
@@ -222,13 +222,13 @@ Front Search(const Design& design, const PackedConv2d& conv,
   return timed;
 }
 
-/// Picks one plan of each front: the least cycles, all together, within `bytes`.
-/// returns indices into the fronts; empty if no choice is lean enough.
+/// Selects one plan of each front with the least total cycles within `bytes`. Returns indices into
+/// the fronts; empty if no selection is small enough.
 std::vector<std::size_t> Choose(const std::vector<Layer>& layers, const std::vector<Front>& fronts,
                                 double bytes) {
   const auto room = static_cast<std::size_t>(bytes / static_cast<double>(kByteUnit));
   constexpr double kNever = std::numeric_limits<double>::infinity();
-  // best[u]: cycles of the layers so far with at most u units; choice[layer][u]: how.
+  // best[u]: cycles of the layers so far with at most u units; choice[layer][u]: the selection.
   std::vector<double> best(room + 1, 0);
   std::vector<std::vector<std::size_t>> choice;
   const auto units = [&](std::size_t layer, const Candidate& c) {
@@ -282,9 +282,8 @@ void PrintHeader(const std::string& what) {
              "instr.", "over TopHub's: pynq, shared bus, MB");
 }
 
-/// The sets of the network.
-/// reference: of everything that the sets replace; extra: what they need besides.
-/// returns the chosen plan of each layer within `bytes`; empty if there is no such set.
+/// Prints the sets of the network. reference: cost of the replaced parts; extra: additional cost of
+/// the sets. Returns the selected plan of each layer within `bytes`; empty if there is no such set.
 std::vector<Candidate> PrintSets(const std::vector<Layer>& layers, const std::vector<Front>& fronts,
                                  double bytes, const Cost& reference, const Cost& extra) {
   const auto print = [&](const std::string& name, const std::vector<Candidate>& set) {
@@ -315,7 +314,7 @@ std::vector<Candidate> PrintSets(const std::vector<Layer>& layers, const std::ve
         choose(kNearlyLeanest * static_cast<double>(least)));
   const std::vector<Candidate> within = choose(bytes);
   if (within.empty()) {
-    fmt::print("within {:.1f} MB there is none\n", bytes / kMegabyte);
+    fmt::print("within {:.1f} MB: none\n", bytes / kMegabyte);
   } else {
     print(fmt::format("fastest within {:.1f} MB", bytes / kMegabyte), within);
   }
@@ -333,7 +332,7 @@ void PrintLayers(const std::vector<Layer>& layers, const std::vector<Candidate>&
   }
 }
 
-/// The addition by itself, in tiles of rows: the fastest that fits.
+/// Returns the cost of a separate addition, in tiles of rows: the fastest that fits.
 Cost TiledAddition(const Design& design, ResultBlocks blocks) {
   std::optional<Cost> best;
   blocks.block_w = blocks.width;

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# vta_search.sh TILEWRIGHT PACKED.relay [TRIALS [SEEDS [STRATEGY [ARGUMENT...]]]]: whole searches of a VTA's
-# network, each in a new store; of convolutions alone with --template conv2d_packed_slots.vta. Prints for each seed: trials a second of the search, of the whole command (the space
-# looked at, the fastest executed and compared, everything), and kilocycles of all tasks.
+# vta_search.sh TILEWRIGHT PACKED.relay [TRIALS [SEEDS [STRATEGY [ARGUMENT...]]]]: whole searches of
+# a VTA's network, each in a new store; of convolutions only with --template
+# conv2d_packed_slots.vta. Prints for each seed: trials per second of the search, of the whole
+# command (including the analysis of the space and the verification of the fastest), and kilocycles
+# of all tasks.
 set -euo pipefail
 
 tilewright=$(realpath "$1") graph=$(realpath "$2") trials=${3:-640} seeds=${4:-5} strategy=${5:-auto}

@@ -1,13 +1,13 @@
-// Winograd's convolutions against our direct ones, layer by layer, in the same run and interleaved,
-// and what each size of tile is off by, beside the direct kernel.
+// Winograd convolutions against Tilewright's direct ones, layer by layer, in the same run and
+// interleaved, and the error of each tile size next to the direct kernel's.
 //
 //   winograd_bench TASK... [--int8] [--threads N] [--rounds N] [--only TEXT] [--shape ...]
 //
-// Of a TASK (as kernel_bench has it) those layers that a template of Winograd serves. Both sides
-// have their default configs, bias and relu behind the sums, and weights packed beforehand. Taken:
-// what `compile` takes without records. Errors are the root mean square of the difference from
-// products summed in float64, as a part of the root mean square of the results; data and weights
-// are even in [-1, 1); of 8-bit integers both must be exact.
+// Of a TASK (as in kernel_bench), uses the layers that a Winograd template serves. Both sides have
+// their default configs, bias and relu after the sums, and weights packed beforehand. Column
+// "taken": the choice of `compile` without records. Errors are the root mean square of the
+// difference from products summed in float64, relative to the root mean square of the results. Data
+// and weights are uniform in [-1, 1); 8-bit integers must be exact on both sides.
 
 #include <fmt/format.h>
 
@@ -47,17 +47,17 @@ bool IsWinograd(const TemplateEntry& entry) {
   return entry.key == "conv2d_winograd.cpu" || entry.key == "conv2d_winograd_int8.cpu";
 }
 
-/// The error of the tiles of one size, or of the direct kernel (0).
+/// Error of the tiles of one size, or of the direct kernel (0).
 struct TileError {
   std::int64_t tile = 0;
-  double error = 0;  ///< of the root mean square
+  double error = 0;  ///< relative to the root mean square
 };
 
 struct Comparison {
   std::string direct_key, taken;
   double winograd = 0, direct = 0;  ///< seconds
   int quiet_slices = 0;
-  bool counts = false;  ///< a 3x3 kernel, 16 input channels or more, a picture of 28x28 or larger
+  bool counts = false;  ///< a 3x3 kernel, 16 input channels or more, an image of 28x28 or larger
   std::vector<TileError> errors;
 
   double ratio() const { return winograd / direct; }
@@ -69,7 +69,7 @@ class WinogradBench {
   WinogradBench(const Options& options, Target target, ThreadPool pool)
       : options_(options), target_(std::move(target)), pool_(std::move(pool)) {}
 
-  /// None: no template of Winograd serves the layer.
+  /// Returns nullopt if no Winograd template serves the layer.
   Result<std::optional<Comparison>> Compare(const Workload& w) {
     const TemplateEntry *winograd = nullptr, *direct = nullptr;
     const auto entries = BuiltInTemplates().For(w, target_);
@@ -212,7 +212,7 @@ Status Run(const Options& options) {
 }  // namespace tilewright::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("Winograd's convolutions against our direct ones");
+  CLI::App app("Winograd convolutions against Tilewright's direct ones");
   tilewright::bench::Options options;
   options.Declare(app);
   CLI11_PARSE(app, argc, argv);

@@ -12,16 +12,17 @@
 namespace tilewright::cost_model {
 namespace {
 
-// A core of today: so many instructions of a kind in a cycle, so many bytes from beyond each cache.
+// A present-day core: instructions of each kind in a cycle, and bytes a cycle from beyond each
+// cache.
 constexpr double kMultiplyAdds = 2, kLoads = 2, kStores = 1, kElementwise = 2;
 constexpr double kL2BytesPerCycle = 32, kL3BytesPerCycle = 12, kMemoryBytesPerCycle = 5;
-constexpr double kLatency = 4;     // of a multiply-add: what depends on it waits
-constexpr double kTileCycles = 1;  // of a step of the loop around what is in registers
-constexpr double kGathered = 1;    // loads of one element, for each lane of a vector out of order
+constexpr double kLatency = 4;     // of a multiply-add; dependent ones wait
+constexpr double kTileCycles = 1;  // of one step of the loop around the register tile
+constexpr double kGathered = 1;    // loads of single elements, for each lane of an unordered vector
 constexpr double kRegisterBits = 512;
 constexpr int kEstimatedAccesses = 4;
 
-/// The columns that are read here.
+/// Columns that the estimate reads.
 struct Columns {
   std::size_t reductions, iterations, ops, vector, parallel, tile_spatial, tile_reduction,
       tile_vectors, tile_written, tile_read, l1, l2, l3;
@@ -87,12 +88,12 @@ double AnalyticalLoopCost(const Target& target, std::span<const float> row) {
       std::max(1.0, value(c.tile_written) / std::max(1.0, value(c.tile_spatial)));
   const double vector_bytes = lanes * element;
 
-  // In registers: what is multiplied and added, and what waits for itself.
+  // In registers: multiply-adds, and the latency of dependent ones.
   const bool sums = log(c.reductions) > 0;
   double compute = tile / lanes * (ops / iterations) / (sums ? 2 * kMultiplyAdds : kElementwise);
   const double chains = std::max(1.0, value(c.tile_vectors));
   if (sums) compute = std::max(compute, tile / lanes / chains * kLatency);
-  // Vectors and single elements that are loaded for it.
+  // Vectors and single elements loaded for them.
   double loads = 0;
   for (int i = 1; i < kEstimatedAccesses; ++i) {
     const auto& access = c.access[static_cast<std::size_t>(i)];
@@ -107,7 +108,7 @@ double AnalyticalLoopCost(const Target& target, std::span<const float> row) {
   const double moved = std::max((loads + spilled) / kLoads, (stored + spilled) / kStores);
   double cycles = tiles * (std::max(compute, moved) + kTileCycles);
 
-  // Beyond the caches.
+  // Traffic beyond the caches.
   const auto traffic = [&](std::size_t column) { return ops / std::exp2(log(column)); };
   cycles = std::max(cycles, traffic(c.l3) / kMemoryBytesPerCycle) +
            traffic(c.l1) / kL2BytesPerCycle + traffic(c.l2) / kL3BytesPerCycle;

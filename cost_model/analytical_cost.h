@@ -7,18 +7,16 @@
 
 namespace tilewright::cost_model {
 
-/// What a candidate takes by counting, for the order in which candidates are looked at while
-/// nothing has been measured: of loops on a processor cycles, by what its units issue, what
-/// crosses into each level of the caches, and what the registers do not hold; of a VTA's stream
-/// what its busiest engine takes, or its bytes, by the target's metric. Lower is better; 0 where
-/// nobody can tell (grids).
-/// row: FeatureCount() features of the candidate, as ExtractLoopFeatures or ExtractStreamFeatures
-/// gave them.
+/// Estimates the cost of a candidate by counting, to rank candidates before any measurement. For
+/// loops on a CPU: cycles, from the issue slots of its units, the bytes that cross into each cache
+/// level, and register spills. For a VTA stream: the time of its busiest engine, or its bytes,
+/// according to the target's metric. Lower is better; 0 if there is no estimate (grids).
+/// row: FeatureCount() features of the candidate from ExtractLoopFeatures or ExtractStreamFeatures.
 double AnalyticalCost(const Target& target, std::span<const float> row);
-/// By another metric of the target; 0 also where the features do not say it.
+/// As above, for another metric of the target; 0 also if the features do not cover the metric.
 double AnalyticalCost(const Target& target, std::string_view metric, std::span<const float> row);
 
-/// Of loops on a processor: cycles.
+/// Estimates the cycles of loops on a CPU.
 double AnalyticalLoopCost(const Target& target, std::span<const float> row);
 
 }  // namespace tilewright::cost_model

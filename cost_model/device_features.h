@@ -10,9 +10,9 @@
 
 namespace tilewright::cost_model {
 
-/// Features of a candidate as the target's device has them: of its loops, or of its stream.
-/// out: FeatureCount() values, all finite.
-/// Errors: kInvalidArgument for a target that is none of the device.
+/// Computes the features of a candidate for the target's device, from its loops or from its stream.
+/// out: FeatureCount() values, all finite. Errors: kInvalidArgument if the target is not of that
+/// device.
 Status ExtractLoopFeatures(const Target& target, const LoopSummary& summary, const Config& config,
                            std::span<float> out);
 Status ExtractStreamFeatures(const Target& target, const vta::Stream& stream, const Config& config,

@@ -38,7 +38,7 @@ double KindCode(LoopKind kind) {
   return 0;
 }
 
-/// A word as a number: which one it is, not how large.
+/// Encodes a word as a number that identifies it; the magnitude has no meaning.
 double WordCode(std::string_view word) { return static_cast<double>(Fnv1a64(word) % 251); }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// Internal to cost_model: what the rows of features for CPUs and GPUs are written with.
+// Internal to cost_model: writes the feature rows for CPUs and GPUs.
 
 #include <cstddef>
 #include <span>
@@ -12,17 +12,18 @@
 
 namespace tilewright::cost_model {
 
-/// log2(1 + x), 0 for negative x: trees cut counts and bytes at ratios.
+/// Returns log2(1 + x), 0 for negative x: trees then split counts and bytes at ratios.
 double Log2(double x);
 
-/// Takes features in order. With `names` it keeps what they are called instead of their values.
+/// Sink that receives features in order. With `names`, it stores their names instead of their
+/// values.
 class FeatureSink {
  public:
   explicit FeatureSink(std::span<float> out) : out_(out) {}
   explicit FeatureSink(std::vector<std::string>* names) : names_(names) {}
 
   void Put(const char* name, double value);
-  /// The name is "<group><index>.<name>"; index -1: "<group>.<name>".
+  /// Adds a feature named "<group><index>.<name>"; index -1: "<group>.<name>".
   void Put(const char* group, int index, const char* name, double value);
 
  private:
@@ -31,12 +32,12 @@ class FeatureSink {
   std::vector<std::string>* names_ = nullptr;
 };
 
-/// loop<i>.*: the innermost eight loops, innermost first: extent, kind, reduction or not.
+/// Adds loop<i>.*: the innermost eight loops, innermost first: extent, kind, reduction or not.
 void PutLoops(const SummaryStage& stage, FeatureSink& sink);
-/// knob<i>.*: up to three values of each of ten knobs, and a hash of the knobs' names.
+/// Adds knob<i>.*: up to three values of each of ten knobs, and a hash of the knobs' names.
 void PutKnobs(const Config& config, FeatureSink& sink);
 
-/// How often what is inside level i of a stage's loops is executed; one more than it has loops.
+/// Returns how often the body of each loop level executes; one value more than there are loops.
 std::vector<double> ExecutionsOf(const SummaryStage& stage);
 
 }  // namespace tilewright::cost_model

@@ -1,8 +1,8 @@
-// Features of a scheduled candidate, from its loop summary alone.
+// Features of a scheduled candidate, from its loop summary only.
 //
-// One stage does most of the arithmetic (the "main" stage); it is described in detail, the stages
-// before it (padding, packing) and after it (epilogue, copies) as two sums. Counts and bytes enter
-// as log2(1 + x), so that trees cut at ratios. In order:
+// One stage does most of the arithmetic (the "main" stage) and is described in detail. The stages
+// before it (padding, packing) and after it (epilogue, copies) enter as two sums. Counts and bytes
+// enter as log2(1 + x), so that trees split at ratios. In order:
 //   main.*     loop counts, vector, unroll and parallel extents, the register tile
 //   loop<i>.*  the innermost eight loops, innermost first: extent, kind, reduction or not
 //   ai.*       operations per byte that crosses into a memory of 2^k bytes, k = 8 .. 23
@@ -24,12 +24,12 @@ constexpr int kFirstCacheBits = 8;  // 256 bytes: a few vector registers
 constexpr int kLastCacheBits = 23;  // 8 MiB: a share of a last-level cache
 constexpr double kRegisterBytes = 2048, kL1Bytes = 32768, kL2Bytes = 1048576;
 
-/// What is derived from one stage before features are written.
+/// Quantities derived from one stage before its features are written.
 struct StageView {
   const SummaryStage* stage = nullptr;
-  std::vector<double> executions;  ///< per level: how often what is inside is executed
+  std::vector<double> executions;  ///< per level: executions of its body
   std::vector<double> footprint;   ///< per level: bytes of all accesses
-  int tile_level = 0;  ///< inside the innermost loop that is neither vector nor unrolled
+  int tile_level = 0;  ///< inside the innermost loop that is neither vectorized nor unrolled
   int vector_loop = -1;
 
   double iterations() const { return executions.back(); }
@@ -60,7 +60,7 @@ StageView View(const SummaryStage& stage) {
   return view;
 }
 
-/// Outermost level whose working set fits into `bytes`; the innermost one if none does.
+/// Returns the outermost level whose working set fits into `bytes`; the innermost one if none does.
 std::size_t FittingLevel(const StageView& view, double bytes) {
   for (std::size_t i = 0; i < view.footprint.size(); ++i) {
     if (view.footprint[i] <= bytes) return i;
@@ -68,8 +68,8 @@ std::size_t FittingLevel(const StageView& view, double bytes) {
   return view.footprint.size() - 1;
 }
 
-/// Bytes of one access that cross into a memory that holds the working set of `level`. Loops just
-/// outside that do not move the access reuse what is there.
+/// Returns the bytes of one access that cross into a memory that holds the working set of `level`.
+/// Loops just outside that do not move the access reuse its data.
 double Traffic(const StageView& view, const SummaryAccess& access, std::size_t level) {
   if (level >= access.footprint_bytes.size()) return 0;
   std::size_t outside = level;
@@ -86,7 +86,7 @@ double TotalTraffic(const StageView& view, double memory_bytes) {
   return sum;
 }
 
-/// Product of the extents of the loops of one kind.
+/// Returns the product of the extents of the loops of one kind.
 double ExtentOf(const SummaryStage& stage, LoopKind kind) {
   double product = 1;
   for (const SummaryLoop& loop : stage.loops) {
@@ -194,7 +194,7 @@ void PutAccesses(const StageView& view, FeatureSink& sink) {
   }
 }
 
-/// Sums over the stages [first, last); the extents are those of the one with most iterations.
+/// Adds sums over the stages [first, last); the extents are those of the one with most iterations.
 void PutOthers(const char* group, const std::vector<StageView>& views, std::size_t first,
                std::size_t last, FeatureSink& sink) {
   double ops = 0, bytes = 0, iterations = 0, local = 0, l1_traffic = 0;

@@ -1,11 +1,11 @@
-// Features of a candidate for a GPU, from its loop summary alone.
+// Features of a candidate for a GPU, from its loop summary only.
 //
 // A summary's stages belong to launches (those with the same root). The launch with most arithmetic
-// is described in detail: how many threads and blocks it has, what a block occupies, and how the
-// accesses of one warp lie in memory, which is played through lane by lane. The other launches
+// is described in detail: the number of its threads and blocks, the resources of a block, and the
+// memory addresses of one warp's accesses, which are computed lane by lane. The other launches
 // enter as sums. In order:
 //   gpu.*      the launch
-//   block.*    what one block and one thread of it do
+//   block.*    the work of one block and of one of its threads
 //   memory.*   traffic, coalescing, bank conflicts, arithmetic intensity
 //   copy.*     the copies to shared memory
 //   other.*    the other launches
@@ -25,13 +25,13 @@ namespace tilewright::cost_model {
 namespace {
 
 constexpr int kLanes = 32;            // threads of a warp
-constexpr std::int64_t kSector = 32;  // bytes global memory moves at once
+constexpr std::int64_t kSector = 32;  // bytes of one global memory transaction
 constexpr std::int64_t kBanks = 32;   // of shared memory, 4 bytes wide
 constexpr std::int64_t kWord = 4;     // bytes of a bank, and of a register
-constexpr double kOwnRegisters = 24;  // addresses, loop counters, what is on its way
+constexpr double kOwnRegisters = 24;  // addresses, loop counters, values in flight
 constexpr double kMaxRegisters = 255;
 
-/// Product of the extents of the loops for which `which` holds.
+/// Returns the product of the extents of the loops for which `which` returns true.
 template <typename Which>
 double ExtentsOf(const SummaryStage& stage, const Which& which) {
   double product = 1;
@@ -55,21 +55,23 @@ double OpsOf(const SummaryStage& stage) {
   return ExecutionsOf(stage).back() * static_cast<double>(stage.arithmetic_ops);
 }
 
-/// A warp that multiplies matrices deals the rows, columns and products of its threads anew
-/// (DistributeFragments in src/schedule/lower/gpu_passes.h): of each row a thread loads its chunk
-/// of the products, of the eight columns its own one's.
+/// Returns whether the access is a fragment of a matrix multiplication by a warp, which
+/// redistributes the rows, columns and products of its threads (DistributeFragments in
+/// src/schedule/lower/gpu_passes.h): a thread loads its chunk of the products of each row, and of
+/// its own column among the eight.
 bool IsFragment(const SummaryStage& stage, const SummaryAccess& access) {
   return stage.mma != nullptr && access.scope == Scope::kShared && !access.write;
 }
 
-/// True for the factors of columns, which threads along x do not share; false for those of rows.
+/// Returns true for the factors of columns, which threads along x do not share; false for those of
+/// rows.
 bool FollowsColumns(const SummaryStage& stage, const SummaryAccess& access) {
   return std::ranges::any_of(access.thread_steps, [&](const ThreadStep& step) {
     return stage.loops[static_cast<std::size_t>(step.loop)].kind == LoopKind::kThreadX;
   });
 }
 
-/// Byte of a fragment that thread (x, y) of the warp loads first.
+/// Returns the first byte of a fragment that thread (x, y) of the warp loads.
 std::int64_t FragmentOffset(const SummaryStage& stage, const SummaryAccess& access, std::int64_t x,
                             std::int64_t y) {
   const std::int64_t column_stride = access.strides[stage.loops.size() - 2];
@@ -85,19 +87,21 @@ std::int64_t FragmentOffset(const SummaryStage& stage, const SummaryAccess& acce
   return offset * access.dtype.bytes();
 }
 
-/// Threads of a warp that have the same factors of one row or column, each of which loads a part.
+/// Returns the number of a warp's threads that share the factors of a row or column; each loads a
+/// part.
 std::int64_t SharersOf(const SummaryStage& stage, const SummaryAccess& access) {
   return FollowsColumns(stage, access) ? MmaIntrinsic::kThreadsY : MmaIntrinsic::kThreadsX;
 }
 
-/// First bytes, relative to each other, of what the lanes of the first warp access at once.
+/// Returns the first bytes, relative to each other, that the lanes of the first warp access at
+/// once.
 std::vector<std::int64_t> LaneOffsets(const SummaryStage& stage, const SummaryAccess& access) {
   std::array<int, 3> loop_of = {-1, -1, -1};  // x, y, z
   for (std::size_t i = 0; i < stage.loops.size(); ++i) {
     const LoopKind kind = stage.loops[i].kind;
     if (!IsThreadLoop(kind)) continue;
     const int axis = kind == LoopKind::kThreadX ? 0 : kind == LoopKind::kThreadY ? 1 : 2;
-    // A stage's own loops come after those of the stages around it, which then have extent 1.
+    // A stage's own loops come after those of the enclosing stages, which then have extent 1.
     loop_of[static_cast<std::size_t>(axis)] = static_cast<int>(i);
   }
   const auto lanes = static_cast<std::int64_t>(std::min<double>(kLanes, ThreadsOf(stage)));
@@ -123,7 +127,7 @@ std::vector<std::int64_t> LaneOffsets(const SummaryStage& stage, const SummaryAc
   return offsets;
 }
 
-/// Lanes of a vectorized loop whose elements are neighbours in memory.
+/// Returns the lanes of a vectorized loop whose elements are adjacent in memory.
 std::int64_t VectorLanes(const SummaryStage& stage, const SummaryAccess& access) {
   if (IsFragment(stage, access)) return stage.mma->chunk();
   for (std::size_t i = 0; i < stage.loops.size() && i < access.strides.size(); ++i) {
@@ -146,8 +150,8 @@ std::size_t SectorsOf(const std::vector<std::int64_t>& offsets, std::int64_t byt
   return static_cast<std::size_t>(std::unique(sectors.begin(), sectors.end()) - sectors.begin());
 }
 
-/// How often shared memory is gone through for one access of so many words by each lane of a warp:
-/// as often as the bank most in demand has different words in it.
+/// Returns the number of shared memory passes of one access of `each` words by each lane of a warp:
+/// the largest number of different words in one bank.
 double PassesOf(const std::vector<std::int64_t>& offsets, std::int64_t each) {
   std::vector<std::int64_t> words;
   for (const std::int64_t offset : offsets) {
@@ -160,12 +164,12 @@ double PassesOf(const std::vector<std::int64_t>& offsets, std::int64_t each) {
   return *std::ranges::max_element(used);
 }
 
-/// How often all threads together make the access. Inside the last reduction a value is kept in a
-/// register while only loops run that do not move it; virtual threads run there, too.
+/// Returns how often all threads together make the access. Inside the last reduction, a value stays
+/// in a register while only loops run that do not move it; virtual threads run there, too.
 double AccessCount(const SummaryStage& stage, const SummaryAccess& access) {
   const std::vector<double> executions = ExecutionsOf(stage);
   const bool fragment = IsFragment(stage, access);
-  // The products inside of an instruction are no loop around it.
+  // The products inside an instruction are not a loop around it.
   const std::size_t loops = stage.loops.size() - (fragment ? 1 : 0);
   std::size_t level = loops;
   bool reduces = false;
@@ -204,7 +208,7 @@ void AddAccess(const SummaryStage& stage, const SummaryAccess& access, GpuProfil
       warps * static_cast<double>(kSector) * static_cast<double>(SectorsOf(offsets, bytes));
 }
 
-/// The stages of one launch and the one of them that does most of its arithmetic.
+/// Stages of one launch, and the one with most of its arithmetic.
 struct Launch {
   std::vector<const SummaryStage*> stages;
   const SummaryStage* main = nullptr;
@@ -221,7 +225,7 @@ std::vector<Launch> LaunchesOf(const LoopSummary& summary) {
   }
   std::vector<Launch> launches;
   for (auto& [root, launch] : by_root) launches.push_back(std::move(launch));
-  // The largest first.
+  // Sorts the largest first.
   std::ranges::stable_sort(launches, std::ranges::greater(), &Launch::ops);
   return launches;
 }
@@ -317,7 +321,7 @@ void PutMemory(const GpuProfile& p, const Launch& launch, FeatureSink& sink) {
   sink.Put("memory.ops_per_bank_pass", Log2(Ratio(p.ops, p.bank_passes)));
 }
 
-/// The two largest copies to shared memory.
+/// Adds the two largest copies to shared memory.
 void PutCopies(const Launch& launch, FeatureSink& sink) {
   constexpr int kCopies = 2;
   std::vector<const SummaryStage*> copies;

@@ -10,29 +10,29 @@
 
 namespace tilewright::cost_model {
 
-/// What the launch that does most of the arithmetic of a program asks of a GPU, from its loop
-/// summary: nothing is lowered. Estimates; what they leave out is in docs/gpu.md.
+/// Resource use of the launch with most of a program's arithmetic on a GPU, from its loop summary,
+/// without lowering. Estimates; docs/gpu.md lists what they omit.
 struct GpuProfile {
   double blocks = 1, threads = 1;  ///< of the grid; of a block
   double virtual_threads = 1;      ///< of each thread
   double shared_bytes = 0;         ///< of a block
   double registers = 0;            ///< of a thread
-  double occupancy = 0;            ///< warps a multiprocessor holds, of those it could hold
+  double occupancy = 0;            ///< resident warps of a multiprocessor, relative to its limit
   double ops = 0;                  ///< of the launch
   double sums = 1;                 ///< accumulators of a thread
   double steps = 1;                ///< copies to shared memory, one after the other
-  double global_bytes = 0;         ///< that loads and stores ask for
-  double sector_bytes = 0;         ///< that are moved for them, in sectors of 32 bytes
+  double global_bytes = 0;         ///< requested by loads and stores
+  double sector_bytes = 0;         ///< transferred for them, in sectors of 32 bytes
   double shared_loads = 0;         ///< of all threads, from shared memory
-  double bank_passes = 0;          ///< what these take: one for each conflict-free warp
+  double bank_passes = 0;          ///< bank passes of these loads: one for each conflict-free warp
 };
-/// limits: of the device's multiprocessors. Zero launches give zeros.
+/// Profiles the launch. limits: of the device's multiprocessors. Without launches, returns zeros.
 GpuProfile ProfileLaunch(const LoopSummary& summary, const MultiprocessorLimits& limits);
 
-/// Names of the features of a candidate for a GPU.
+/// Returns the names of the features of a candidate for a GPU.
 const std::vector<std::string>& GpuFeatureNames();
-/// Features of a candidate for a GPU. The columns are those of ExtractFeatures with another
-/// meaning, unused ones zero: a model learns from candidates of one kind of target only.
+/// Computes the features of a candidate for a GPU. The columns of ExtractFeatures have other
+/// meanings here, unused ones are zero: a model is trained on candidates of one target kind only.
 /// out: FeatureCount() values, all finite.
 void ExtractGpuFeatures(const LoopSummary& summary, const MultiprocessorLimits& limits,
                         const Config& config, std::span<float> out);

@@ -1,5 +1,6 @@
-// Reads, checks and evaluates shipped models: three lines of text that say what a model is and seal
-// it, then the trees as an array of nodes. A tree is walked from its root for each row of features.
+// Reads, validates and evaluates shipped models: three lines of text that describe a model and
+// protect it with a checksum, then the trees as an array of nodes. Each row of features walks every
+// tree from its root.
 
 #include "cost_model/tree_model.h"
 
@@ -17,7 +18,7 @@ namespace tilewright::cost_model {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "model files are little-endian");
-static_assert(sizeof(TreeModel::Node) == 12, "a node is written as it is in memory");
+static_assert(sizeof(TreeModel::Node) == 12, "nodes are written in their memory layout");
 
 constexpr std::string_view kMagic = "tilewright-cost-model";
 constexpr std::int64_t kMaxModelBytes = std::int64_t{16} << 20;
@@ -29,13 +30,13 @@ std::string FeatureHash() {
   return HexOf(hash);
 }
 
-/// First line of a model file.
+/// Returns the first line of a model file.
 std::string Header() {
   return std::string(kMagic) + " 2 features " + std::to_string(kFeatureVersion) + " " +
          std::to_string(FeatureCount()) + " " + FeatureHash();
 }
 
-/// Third line of a model file.
+/// Returns the third line of a model file.
 std::string Seal(std::string_view trees) {
   return std::to_string(trees.size()) + " " + HexOf(Crc32(std::as_bytes(std::span(trees))));
 }
@@ -45,7 +46,7 @@ void Put(const T& value, std::string& bytes) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-/// False at the end of the bytes.
+/// Returns false at the end of the bytes.
 template <typename T>
 bool Take(std::string_view& bytes, T& value) {
   if (bytes.size() < sizeof(value)) return false;
@@ -54,16 +55,16 @@ bool Take(std::string_view& bytes, T& value) {
   return true;
 }
 
-/// Errors: kInvalidArgument without an end of line.
+/// Takes one line. Errors: kInvalidArgument without an end of line.
 Result<std::string_view> TakeLine(std::string_view& bytes) {
   const std::size_t end = bytes.find('\n');
-  if (end == std::string_view::npos) return InvalidArgument("cost model: cut off in its header");
+  if (end == std::string_view::npos) return InvalidArgument("cost model: header is truncated");
   const std::string_view line = bytes.substr(0, end);
   bytes.remove_prefix(end + 1);
   return line;
 }
 
-/// Second line of a model file.
+/// Parses the second line of a model file.
 Result<TreeModel::Metadata> ParseAbout(std::string_view line) {
   TreeModel::Metadata metadata;
   const std::vector<std::string> words = Split(std::string(line), ' ');
@@ -71,8 +72,8 @@ Result<TreeModel::Metadata> ParseAbout(std::string_view line) {
       words.size() > 3 ? ParseDouble(words[0]) : Result<double>(InvalidArgument(""));
   if (!slowdown.ok() || !(*slowdown >= 0)) {
     return InvalidArgument("cost model: second line \"" + std::string(line.substr(0, 100)) +
-                           "\", expected a slowdown, a kind of target, families of operators and "
-                           "what it learned from");
+                           "\", expected a slowdown, a target kind, families of operators and "
+                           "a description of its training data");
   }
   metadata.expected_slowdown = *slowdown;
   metadata.target_kind = words[1];
@@ -82,7 +83,7 @@ Result<TreeModel::Metadata> ParseAbout(std::string_view line) {
   if (metadata.learned_from.size() > kMaxAbout) {
     return InvalidArgument(
         "cost model: second line with " + std::to_string(metadata.learned_from.size()) +
-        " bytes on what it learned from, expected at most " + std::to_string(kMaxAbout));
+        " bytes on its training data, expected at most " + std::to_string(kMaxAbout));
   }
   return metadata;
 }
@@ -94,7 +95,7 @@ bool IsWellFormed(const std::vector<TreeModel::Node>& tree) {
     if (!std::isfinite(node.value) || node.feature < -1 || node.feature >= FeatureCount()) {
       return false;
     }
-    // Children come after their parent, so walking down ends.
+    // Children come after their parent, so the walk ends.
     if (node.feature >= 0 && (node.right <= i + 1 || node.right >= size)) return false;
   }
   return size > 0;
@@ -114,7 +115,7 @@ Result<std::vector<std::vector<TreeModel::Node>>> ParseTrees(std::string_view by
       return InvalidArgument("cost model: tree " + std::to_string(i) + " is malformed");
     }
   }
-  if (!whole || !bytes.empty()) return InvalidArgument("cost model: trees of another length");
+  if (!whole || !bytes.empty()) return InvalidArgument("cost model: the trees have another length");
   return trees;
 }
 
@@ -146,7 +147,8 @@ std::string TreeModel::Serialize() const {
 
 Result<std::unique_ptr<TreeModel>> TreeModel::Deserialize(std::string_view bytes) {
   if (!bytes.starts_with(kMagic)) {
-    return InvalidArgument("cost model: expected it to begin with \"" + std::string(kMagic) + "\"");
+    return InvalidArgument("cost model: expected a file that begins with \"" + std::string(kMagic) +
+                           "\"");
   }
   TW_ASSIGN_OR_RETURN(auto header, TakeLine(bytes));
   if (header != Header()) {
@@ -156,8 +158,8 @@ Result<std::unique_ptr<TreeModel>> TreeModel::Deserialize(std::string_view bytes
   TW_ASSIGN_OR_RETURN(auto metadata, TakeLine(bytes));
   TW_ASSIGN_OR_RETURN(auto seal, TakeLine(bytes));
   if (seal != Seal(bytes)) {
-    return InvalidArgument("cost model: cut off or damaged: " + std::to_string(bytes.size()) +
-                           " bytes of trees whose check sum differs");
+    return InvalidArgument("cost model: truncated or damaged: " + std::to_string(bytes.size()) +
+                           " bytes of trees whose checksum differs");
   }
   TW_ASSIGN_OR_RETURN(auto read, ParseAbout(metadata));
   float base_score = 0;

@@ -12,7 +12,7 @@
 namespace tilewright::cost_model {
 namespace {
 
-/// Cycles that each engine is busy for, if nothing ever waits.
+/// Returns the busy cycles of each engine without stalls.
 std::array<double, vta::kEngineCount> BusyCycles(const vta::Design& design,
                                                  const vta::CycleModel& cycles,
                                                  const vta::Stream& stream) {
@@ -24,7 +24,7 @@ std::array<double, vta::kEngineCount> BusyCycles(const vta::Design& design,
   return busy;
 }
 
-/// The inner factor of a split, or a number.
+/// Returns the inner factor of a split, or a number.
 double ValueOf(const KnobValue& value) {
   if (const auto* factors = std::get_if<std::vector<std::int64_t>>(&value.value)) {
     return factors->empty() ? 0 : static_cast<double>(factors->back());
@@ -42,7 +42,7 @@ void ExtractVtaFeatures(const vta::Design& design, const vta::CycleModel& cycles
                         const vta::Stream& stream, const Config& config, std::span<float> out) {
   std::ranges::fill(out, 0.0F);
   std::size_t next = 0;
-  // Logarithms, so that trees cut at ratios; bytes and cycles of good configs lie close together.
+  // Logarithms, so that trees split at ratios; bytes and cycles of good configs are close together.
   const auto put = [&](double value) {
     if (next < out.size()) out[next++] = static_cast<float>(std::log2(1 + std::max(0.0, value)));
   };

@@ -10,14 +10,14 @@
 
 namespace tilewright::cost_model {
 
-/// Columns of what the busiest engine has to do, and of the bytes on the bus; log2(1 + x), as all.
+/// Columns of the busiest engine's work and of the bus traffic, as log2(1 + x) like all.
 inline constexpr std::size_t kVtaBusyColumn = 0, kVtaBytesColumn = 5;
 
-/// Features of a VTA candidate, from counting its instructions: tokens are not played, so nothing
-/// is known of waiting. Bytes of each memory, instructions of each kind, what each engine has to do
-/// by the cycle model, knobs. The columns are those of ExtractFeatures with another meaning, unused
-/// ones zero: a model learns from candidates of one kind of target only.
-/// out: FeatureCount() values, all finite.
+/// Computes the features of a VTA candidate by counting its instructions, without simulating tokens
+/// and therefore without stalls: bytes of each memory, instructions of each kind, the work of each
+/// engine by the cycle model, knobs. The columns of ExtractFeatures have other meanings here,
+/// unused ones are zero: a model is trained on candidates of one target kind only. out:
+/// FeatureCount() values, all finite.
 void ExtractVtaFeatures(const vta::Design& design, const vta::CycleModel& cycles,
                         const vta::Stream& stream, const Config& config, std::span<float> out);
 

@@ -1,13 +1,13 @@
 // Boosted trees over XGBoost's C API.
 //
-// A training on somewhat more data than the last one from the start takes that one's trees and adds
-// a few rounds on all rows; only when the rows have grown by a share are the trees grown from the
-// start again. So the trees stay few, a training costs a fraction of the batch it follows, and the
-// model depends on two data sets only: what a resumed job needs to get the very same model back.
+// If the data is only somewhat larger than at the last full training, training takes its trees and
+// adds a few rounds on all rows. If the rows have grown by a share, training starts from scratch.
+// The trees therefore stay few, a training costs a fraction of the batch before it, and the model
+// depends on two data sets only, from which a resumed job restores exactly the same model.
 //
-// Between trainings the trees wait as bytes outside memory; a booster is made of them when the
-// model is asked and lives until Rest. A job has one model for each of its tasks and asks one at a
-// time.
+// Between trainings the trees are stored as bytes in temporary storage (ScratchBytes). A prediction
+// creates a booster from them, which is kept until ReleaseMemory. A job has one model for each of
+// its tasks and uses one at a time.
 #include "cost_model/xgboost_model.h"
 
 #include <xgboost/c_api.h>
@@ -28,8 +28,8 @@ namespace {
 constexpr std::size_t kHistogramRows = 2000;
 constexpr int kAddedRounds = 10;
 
-/// Rounds of a training from the start: few while there is little to learn from, and never many: a
-/// job keeps one model per task, for as long as it runs.
+/// Returns the rounds of a full training: few for little data, and never many, because a job keeps
+/// one model per task for its whole duration.
 int RoundsFor(std::size_t rows) { return rows < 64 ? 25 : 40; }
 
 Status XgboostStatus(int code, std::string_view what) {
@@ -64,14 +64,14 @@ class Booster {
   BoosterHandle handle = nullptr;
 };
 
-/// NumPy's array interface of dense memory. type: "<f4" or "<u4".
+/// Formats NumPy's array interface of dense memory. type: "<f4" or "<u4".
 std::string ArrayInterface(const void* data, const std::string& shape, const char* type) {
   return "{\"data\":[" + std::to_string(reinterpret_cast<std::uintptr_t>(data)) +
          ",true],\"shape\":[" + shape + "],\"strides\":null,\"typestr\":\"" + type +
          "\",\"version\":3}";
 }
 
-/// The array interface of a row-major matrix with a row of features for each candidate.
+/// Formats the array interface of a row-major matrix with a row of features for each candidate.
 std::string FeatureMatrix(const float* data, std::size_t rows) {
   return ArrayInterface(data, std::to_string(rows) + "," + std::to_string(FeatureCount()), "<f4");
 }
@@ -91,7 +91,7 @@ Status MakeMatrix(const Dataset& data, int threads, Matrix& matrix) {
       XGDMatrixCreateFromDense(array.c_str(), config.c_str(), &matrix.handle), "feature matrix"));
   TW_RETURN_IF_ERROR(SetInfo(matrix.handle, "label", data.scores));
   TW_RETURN_IF_ERROR(SetInfo(matrix.handle, "group", data.group_sizes));
-  // All alike is what it does without them, to the bit.
+  // Equal weights give the same result as no weights, to the bit.
   const auto& weights = data.group_weights;
   if (std::ranges::all_of(weights, [](float weight) { return weight == 1; })) return {};
   return SetInfo(matrix.handle, "weight", weights);
@@ -105,10 +105,11 @@ Status SetParameters(BoosterHandle booster, const XgboostOptions& options, std::
       {"eta", std::to_string(options.learning_rate)},
       {"min_child_weight", "1"},
       {"subsample", "1"},
-      // Half of the columns per tree: half the time, and features that say the same take turns.
+      // Half of the columns per tree: half the time, and redundant features alternate.
       {"colsample_bytree", "0.5"},
-      // The same for each version, which ignores the names that it does not have: XGBoost 1 has the
-      // first one only; XGBoost 3 would divide by differences of scores, and ranks worse then.
+      // Equivalent settings for each version, which ignores the names it does not have. XGBoost 1
+      // has only the first one. XGBoost 3 would divide by differences of scores, and then ranks
+      // worse.
       {"num_pairsample", "4"},
       {"lambdarank_pair_method", "mean"},
       {"lambdarank_num_pair_per_sample", "4"},
@@ -125,7 +126,7 @@ Status SetParameters(BoosterHandle booster, const XgboostOptions& options, std::
   return {};
 }
 
-/// format: XGBoost's name of one.
+/// Serializes the booster. format: XGBoost's name of a format.
 Result<std::string> Bytes(BoosterHandle booster, const char* format = "ubj") {
   bst_ulong size = 0;
   const char* data = nullptr;
@@ -142,7 +143,7 @@ Status LoadBytes(BoosterHandle booster, std::string_view bytes) {
 
 using Nodes = std::vector<TreeModel::Node>;
 
-/// Appends a node of XGBoost's JSON and what is below it, a node before its children.
+/// Appends a node of XGBoost's JSON and its subtree, parents before children.
 void AppendNode(const Json& tree, std::size_t index, Nodes& nodes) {
   const std::size_t at = nodes.size();
   const auto left = tree["left_children"][index].get<std::int64_t>();
@@ -159,10 +160,10 @@ void AppendNode(const Json& tree, std::size_t index, Nodes& nodes) {
 struct XgboostModel::Impl {
   XgboostOptions options;
   ScratchBytes trees;         ///< all of them; none before the first training
-  ScratchBytes full;          ///< those of the last training from the start
+  ScratchBytes full;          ///< those of the last full training
   std::size_t rows = 0;       ///< of the last training
-  std::size_t full_rows = 0;  ///< of the last training from the start
-  Booster awake;              ///< made of `trees` when needed
+  std::size_t full_rows = 0;  ///< of the last full training
+  Booster awake;              ///< created from `trees` when needed
 
   Status Wake() {
     if (awake.handle != nullptr) return {};
@@ -258,7 +259,7 @@ Result<std::unique_ptr<TreeModel>> XgboostModel::Trees(TreeModel::Metadata metad
   TW_ASSIGN_OR_RETURN(std::string bytes, Bytes(impl_->awake.handle, "json"));
   TW_ASSIGN_OR_RETURN(const Json json, ParseJson(bytes));
   const Json& learner = json["learner"];
-  // "5E-1", of later versions "[5E-1]": one for each output.
+  // "5E-1", in later versions "[5E-1]": one for each output.
   auto base = learner["learner_model_param"]["base_score"].get<std::string>();
   if (base.starts_with('[')) base.erase(0, 1);
   std::vector<Nodes> trees;

@@ -8,19 +8,19 @@
 
 namespace tilewright::cost_model {
 
-/// How trees are grown. The defaults suit a few hundred to a few thousand rows.
+/// Training options. The defaults suit a few hundred to a few thousand rows.
 struct XgboostOptions {
-  int threads = 1;  ///< more than one only pays while nothing else runs on the machine
+  int threads = 1;  ///< more than one pays only on an otherwise idle machine
   int max_depth = 5;
   double learning_rate = 0.2;
   std::uint64_t seed = 1;
-  /// Data that grew by this factor since the last full training is learned from the start again;
-  /// below it a few rounds are added to that training.
+  /// If the data has grown by this factor since the last full training, training starts from
+  /// scratch; below it, a few rounds are added to that training.
   double retrain_growth = 1.5;
 };
 
-/// Boosted trees with a pairwise rank objective. One task's rows are one group.
-/// Source: XGBoost's C API.
+/// Boosted trees with a pairwise rank objective. The rows of one task are one group. Source:
+/// XGBoost's C API.
 class XgboostModel final : public CostModel {
  public:
   explicit XgboostModel(const XgboostOptions& options = {});
@@ -33,8 +33,8 @@ class XgboostModel final : public CostModel {
   Result<std::unique_ptr<CostModel>> Clone() const override;
   void ReleaseMemory() override;
 
-  /// The trained model as it is shipped: its trees alone.
-  /// Errors: kInvalidArgument if not trained.
+  /// Returns the trained model in its shipped form: its trees only. Errors: kInvalidArgument if not
+  /// trained.
   Result<std::unique_ptr<TreeModel>> Trees(TreeModel::Metadata metadata) const;
 
  private:

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kMinutesOfHour = 60, kSecondsOfMinute = 60;
 
-/// Takes a number of so many digits, at most `most`, from the front of the text; -1: there is none.
+/// Takes a number of `digits` digits, at most `most`, from the front of the text; -1: there is
+/// none.
 int TakeDigits(std::string_view& text, std::size_t digits, int most) {
   if (text.size() < digits) return -1;
   int number = 0;
@@ -33,7 +34,8 @@ bool TakeLetter(std::string_view& text, std::string_view either) {
   return true;
 }
 
-/// Minutes that "Z", "+01:00" and the like are ahead of UTC. Takes all of the text, or fails.
+/// Parses the minutes by which "Z", "+01:00" and the like are ahead of UTC. Takes all of the text,
+/// or fails.
 bool TakeOffset(std::string_view text, int& minutes) {
   minutes = 0;
   if (TakeLetter(text, "Zz")) return text.empty();
@@ -46,7 +48,7 @@ bool TakeOffset(std::string_view text, int& minutes) {
   return hours >= 0 && colon && rest >= 0 && text.empty();
 }
 
-/// Errors: false.
+/// Parses a time of RFC 3339. Returns false for an invalid one.
 bool ParseMoment(std::string_view text, double& unix_seconds) {
   std::tm date{};
   const int year = TakeDigits(text, 4, 9999);
@@ -75,7 +77,7 @@ bool ParseMoment(std::string_view text, double& unix_seconds) {
   date.tm_year = year - 1900;
   date.tm_mon = month - 1;
   const std::time_t seconds = ::timegm(&date);
-  // timegm makes March of the 30th of February.
+  // timegm turns the 30th of February into March.
   if (date.tm_mon != month - 1) return false;
   unix_seconds = static_cast<double>(seconds) + fraction - kSecondsOfMinute * minutes;
   return true;
@@ -97,8 +99,8 @@ Result<double> ParseFutureDeadline(std::string_view text, double now_unix_second
   TW_ASSIGN_OR_RETURN(const auto moment, ParseDeadline(text, now_unix_seconds));
   if (moment > now_unix_seconds) return moment;
   return InvalidArgument("deadline \"" + std::string(text.substr(0, 40)) +
-                         "\": it is over (now it is " + FormatTimestamp(now_unix_seconds) +
-                         "), expected one to come");
+                         "\": it has passed (it is now " + FormatTimestamp(now_unix_seconds) +
+                         "), expected a time in the future");
 }
 
 std::string FormatTimestamp(double unix_seconds) {

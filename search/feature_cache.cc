@@ -7,7 +7,7 @@
 namespace tilewright::search {
 namespace {
 
-constexpr std::size_t kSlots = 1024;  // about 0.6 MB of features per task that is being searched
+constexpr std::size_t kSlots = 1024;  // about 0.6 MB of features per active task
 constexpr std::size_t kRefusedSlots = 4096;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Settings of a job from JSON and command line, by one table of fields: name, place, and the values
-// allowed.
+// Settings of a job from JSON and command line, by one table of fields: name, member, and the
+// allowed values.
 
 #include "search/job.h"
 
@@ -31,7 +31,7 @@ using Real = double JobSettings::*;
 using Flag = bool JobSettings::*;
 using Seed = std::uint64_t JobSettings::*;
 
-/// A member of the file: its name, where it goes and, for numbers, the values allowed.
+/// Member of the file: its name, its destination and, for numbers, the allowed values.
 struct Field {
   std::string_view key;
   std::variant<Text, Texts, Whole, Small, Real, Flag, Seed> member;
@@ -48,7 +48,7 @@ constexpr std::string_view kShare = "share";
 constexpr std::string_view kBrokerTimeout = "broker_timeout_seconds";
 constexpr std::string_view kDeadline = "deadline";
 constexpr double kMinBrokerTimeout = 10;
-// Keys that are only written where they say something: as before there were these.
+// Keys written only if set, for compatibility with files from before they existed.
 constexpr std::array kLate = {kRequantize, kFloatError, kFleet,         kFleetClass,
                               kPriority,   kShare,      kBrokerTimeout, kDeadline};
 
@@ -85,7 +85,7 @@ const std::array<Field, 27>& Fields() {
   return kFields;
 }
 
-/// Line of a key of the one object of the file.
+/// Returns the line of a key in the file's object.
 std::int64_t LineOf(std::string_view text, std::string_view key) {
   const std::string quoted = "\"" + std::string(key) + "\"";
   for (std::size_t at = text.find(quoted); at != std::string_view::npos;
@@ -104,12 +104,12 @@ std::string Shown(const Json& value) {
 }
 
 std::string Range(const Field& field, std::string_view kind) {
-  // The limits are whole numbers.
+  // The limits are integers.
   return std::string(kind) + " from " + std::to_string(static_cast<std::int64_t>(field.least)) +
          " to " + std::to_string(static_cast<std::int64_t>(field.most));
 }
 
-/// Sets one member. Returns what was expected, or nothing if the value fits.
+/// Sets one member. Returns the expected form, or an empty text if the value is valid.
 std::string Set(const Field& field, const Json& value, JobSettings& settings) {
   if (const auto* text = std::get_if<Text>(&field.member)) {
     if (!value.is_string()) return "a text";
@@ -167,7 +167,8 @@ std::string Listed(const Key& keys) {
   return text;
 }
 
-/// As Set, for what one member alone must be. Errors: kInvalidArgument as "key: value, expected …".
+/// As Set, with the constraints of one member. Errors: kInvalidArgument as "key: value, expected
+/// …".
 Status SetChecked(const StrategyRegistry& strategies, const Field& field, const Json& value,
                   JobSettings& settings) {
   std::string expected = Set(field, value, settings);

@@ -13,10 +13,10 @@
 namespace tilewright::search {
 namespace {
 
-// A check takes some tenths of a millisecond; spaces of this size are looked at whole.
+// A check takes some tenths of a millisecond; spaces up to this size are checked completely.
 constexpr std::int64_t kMaxChecked = 2048;
 constexpr std::size_t kMaxReasons = 3;
-constexpr std::size_t kMaxReasonsKept = 256;  // reasons may name numbers of the config
+constexpr std::size_t kMaxReasonsKept = 256;  // reasons can contain numbers of the config
 
 }  // namespace
 
@@ -78,7 +78,7 @@ Status CheckTemplate(const TemplateRegistry& templates, const std::string& key,
   if (!all.none_legal()) return {};
   return InvalidArgument(
       key + ": " + all.Text() +
-      "; change the schedule, `tilewright measure --config N` tells more of one");
+      "; change the schedule; `tilewright measure --config N` explains one config");
 }
 
 }  // namespace tilewright::search

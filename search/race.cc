@@ -1,5 +1,6 @@
-// The finalists of a task are measured again, interleaved, together with the default config: the
-// fastest single measurement of many is flattered by chance, and what is reported is a ratio.
+// Final races. The finalists of a task are measured again, interleaved, together with the default
+// config. The fastest of many single measurements is biased by chance, and the reported value is a
+// ratio.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -10,31 +11,32 @@
 namespace tilewright::search {
 namespace {
 
-// What was slower than the best by more has no chance to win a race.
+// A config slower than the best by more than this has no chance to win a race.
 constexpr double kContender = 1.15;
-// Measured in noise: it may be half as slow.
+// Noisy trials: the true time may be half as long.
 constexpr double kNoisyContender = 2;
-// A device that tells less than this apart was calibrated in noise; a race tells more.
+// A device with a coarser resolution was calibrated in noise; a race resolves more.
 constexpr double kMaxResolution = 0.02;
-// Of finalists so near to the fastest, the one of the lowest index wins.
+// Among finalists this close to the fastest, the lowest index wins.
 constexpr double kSameSpeed = 0.005;
-// Races wait for quiet moments: so long for one, and in a job without a budget in all as long as
-// one may, or so long and a share of what the search took.
+// Races wait for clean samples: at most this long each. In a job without a budget, all races
+// together wait at most as long as one, or kWaitSeconds and a share of the search's time.
 constexpr double kRaceWaitSeconds = 10;
 constexpr double kWaitSeconds = 6;
 constexpr double kWaitShare = 0.25;
-// What a racer costs beside its rounds: building, and so many calls for verification and for the
-// fewest rounds that decide.
+// Cost of a racer in addition to its rounds: its build, and this many calls for verification and
+// for the minimum number of rounds.
 constexpr double kRacerBuildSeconds = 0.06;
 constexpr double kRacerCalls = 17;
-// A race of slow kernels without a budget has as many finalists as fit in this, at least two.
+// Without a budget, a race of slow kernels has as many finalists as fit in this time, at least two.
 constexpr double kUsualRaceSeconds = 10;
-// What a limit of time keeps for the races: at most this share.
+// Maximum share of a time limit reserved for the races.
 constexpr double kMaxForRaces = 0.25;
-// On a fleet the winner of a race runs on a second device, too.
+// On a fleet, the winner of a race also runs on a second device.
 constexpr double kFleetRaces = 2;
 
-/// Whether a's interval and b's overlap, or differ by less than the device can tell.
+/// Returns whether the intervals of a and b overlap, or differ by less than the device's
+/// resolution.
 bool SameSpeed(const Trial& a, const Trial& b, double resolution) {
   const Trial& fast = a.value <= b.value ? a : b;
   const Trial& slow = a.value <= b.value ? b : a;
@@ -42,7 +44,7 @@ bool SameSpeed(const Trial& a, const Trial& b, double resolution) {
          slow.value <= fast.value * (1 + std::min(resolution, kMaxResolution));
 }
 
-/// The report says what was stored as the best.
+/// Reports the config that was stored as the best.
 void Show(const BestEntry& best, TaskState& state) {
   const auto which = static_cast<std::size_t>(best.winner.space);
   state.report.best_seconds = best.best_seconds;
@@ -54,17 +56,18 @@ void Show(const BestEntry& best, TaskState& state) {
   state.report.ties = best.ties;
 }
 
-/// Nothing came of the task since its race.
+/// Returns whether the task has no results since its race.
 bool RaceIsCurrent(const TaskState& state) {
   if (!state.raced || state.raced->batches <= state.last_batch) return false;
   return state.raced->trials < 0 || state.raced->trials == state.report.trials;
 }
 
-/// Says nothing of a config, and a slower one must not win for it.
+/// Error for a device loss during verification. A loss says nothing about the config, so a slower
+/// config must not win because of it.
 Status LostWhileVerifying(const TaskState& state) {
   return Unavailable(state.key +
                      ": the device was lost while the fastest config was verified; "
-                     "the same command goes on");
+                     "the same command resumes the job");
 }
 
 bool MayWin(const Trial& trial) {
@@ -84,7 +87,7 @@ double TuneRun::RaceReserve() const {
   const double racers =
       settings_.finalists > 0 ? static_cast<double>(tasks_.size()) * (settings_.finalists + 1) : 0;
   const double races = settings_.fleet.empty() ? 1 : kFleetRaces;
-  // Of a deadline only this life's time is left, however long the earlier ones were.
+  // A deadline limits only this run, whatever the duration of earlier ones.
   double time = LimitSeconds();
   if (deadline_seconds_ > 0) time = std::min(time, deadline_seconds_);
   return std::min(races * kRacerSeconds * racers, kMaxForRaces * time);
@@ -111,7 +114,7 @@ std::vector<Observation> TuneRun::Finalists(const TaskState& state, double secon
   };
   const double best = state.fastest.front().value;
   add(state.fastest.front());
-  // Its trial of the search may be slower than many: a race told its speed.
+  // Its trial in the search may be slower than others, but a race determined its speed.
   if (state.raced) add({state.raced->winner, Outcome::kOk, state.raced->best_seconds, false});
   for (const Observation& observed : state.fastest) {
     if (observed.value <= best * kContender) add(observed);
@@ -122,13 +125,13 @@ std::vector<Observation> TuneRun::Finalists(const TaskState& state, double secon
       add(state.noisy_contenders[i]);
   }
   if (state.observed_default) add(*state.observed_default);
-  // What is counted, not timed, costs none of this.
+  // Counted values need no timed rounds.
   if (MetricOf(state.input.task.target) != "seconds") return finalists;
-  // The fewest that decide anything are the fastest one and the default config.
+  // A race needs at least the fastest config and the default config.
   const double each = kRacerBuildSeconds + kRacerCalls * best;
   double seconds = kUsualRaceSeconds;
   if (LimitSeconds() > 0) {
-    // Where a share is too little for any race, the first tasks have theirs.
+    // If a share is too small for any race, the first tasks use theirs.
     const double left = LimitSeconds() - Elapsed();
     seconds = left >= 2 * each ? std::max(seconds_left, 2 * each) : seconds_left;
   }
@@ -184,7 +187,7 @@ Status TuneRun::RaceTask(int task, int races_left) {
   if (settings_.finalists == 0) return {};
   if (state.defer_verification) return VerifyFastest(state);
   const std::vector<Observation> finalists = Finalists(state, RaceShare(races_left));
-  if (finalists.empty()) {  // no time is left
+  if (finalists.empty()) {  // no time remains
     ReportEarlierRace(state);
     return {};
   }
@@ -231,7 +234,7 @@ Result<std::int64_t> TuneRun::NextAttempt(const TaskState& state) const {
   std::int64_t last = state.last_attempt;
   TW_RETURN_IF_ERROR(
       context_.store->ForEachTrial(filter, [&last](const records::Record& record) -> Status {
-        constexpr std::int64_t kMaxAttempts = 1'000'000;  // no job of ours has more
+        constexpr std::int64_t kMaxAttempts = 1'000'000;  // no job reaches more
         const std::int64_t attempt = record.trial.attempt;
         if (attempt < kMaxAttempts) last = std::max(last, attempt);
         return {};
@@ -270,7 +273,7 @@ Status TuneRun::VerifyFastest(TaskState& state) {
     }
     state.RecordVerification(observed.point, true);
     TW_RETURN_IF_ERROR(VerifyFront(state, observed.point, best.attempt));
-    // A winner in the log says that the whole front is verified.
+    // A winner in the log means that the whole front is verified.
     if (interrupted_) return {};
     best.winner = observed.point;
     best.best_seconds = trial.value;
@@ -282,7 +285,7 @@ Status TuneRun::VerifyFastest(TaskState& state) {
     std::ranges::sort(best.ties);
     return StoreWinner(state, best, trial);
   }
-  // What was measured without verification is nobody's best.
+  // An unverified trial is never reported as the best.
   state.report.best_seconds = 0;
   state.report.best_template.clear();
   state.report.best_config = {};

@@ -42,8 +42,8 @@ Status StrategyRegistry::Add(const StrategyEntry& entry) {
   if (!IsPluginKey(entry.key)) {
     return InvalidArgument(name + ": expected a key " + std::string(kPluginKeyFormat));
   }
-  if (Find(entry.key) != nullptr) return InvalidArgument(name + ": there is one already");
-  if (entry.make == nullptr) return InvalidArgument(name + ": a function lacks");
+  if (Find(entry.key) != nullptr) return InvalidArgument(name + ": the key exists already");
+  if (entry.make == nullptr) return InvalidArgument(name + ": the make function is missing");
   entries_.insert(std::ranges::lower_bound(entries_, entry.key, {}, &StrategyEntry::key), entry);
   return {};
 }

@@ -14,31 +14,31 @@
 
 namespace tilewright::search {
 
-/// Trials of another task, to learn from before own ones exist. What is pointed to outlives the
-/// strategy.
+/// Trials of another task that a strategy learns from before the task has its own. The pointees
+/// have to outlive the strategy.
 struct WarmGroup {
   const StaticAnalyzer* analyzer = nullptr;
   std::vector<Observation> trials;
 };
 
-/// What counts how much where a job has several metrics: the product of the values to these powers
-/// is to be small.
+/// Weight of a metric in a job with several: the search minimizes the product of the values to
+/// these powers.
 struct MetricWeight {
   std::string metric;
   double weight = 1;
 };
 
-/// What a strategy is made of. What is pointed to outlives the strategy.
+/// Arguments of a strategy's constructor. The pointees have to outlive the strategy.
 struct StrategyContext {
   const SearchSpace* space = nullptr;
   const StaticAnalyzer* analyzer = nullptr;
   std::uint64_t seed = 1;
-  double epsilon = 0.1;  ///< share of random points among those a model proposes
-  /// Makes an untrained cost model; strategies that learn need it.
+  double epsilon = 0.1;  ///< share of random points among the proposals of a model
+  /// Creates an untrained cost model; required by strategies that learn.
   std::function<std::unique_ptr<cost_model::CostModel>()> make_model;
   std::vector<WarmGroup> warm;
-  std::vector<Point> first;           ///< to be proposed before all others
-  std::vector<MetricWeight> weights;  ///< empty: the target's metric alone
+  std::vector<Point> first;           ///< points to propose before all others
+  std::vector<MetricWeight> weights;  ///< empty: the target's metric only
 };
 
 struct StrategyEntry {
@@ -47,19 +47,19 @@ struct StrategyEntry {
   Callback<std::unique_ptr<Strategy>(const StrategyContext&)> make;
 };
 
-/// The strategies there are: those of this program, and what was added to them. Made once, where a
-/// program starts, and passed on.
+/// Registry of the built-in and added strategies. Created once at program start and passed by
+/// reference.
 class StrategyRegistry {
  public:
-  /// Those of this program.
+  /// Returns a registry with the built-in strategies.
   static StrategyRegistry BuiltIn();
-  /// Adds one that is not of this program; what the entry points to outlives the registry.
-  /// Errors: kInvalidArgument for a key that is there already or is no IsPluginKey.
+  /// Adds a strategy. The entry's pointees have to outlive the registry. Errors: kInvalidArgument
+  /// for a key that exists or that is not an IsPluginKey.
   Status Add(const StrategyEntry& entry);
 
-  /// All of them, sorted by key.
+  /// Returns all strategies, sorted by key.
   std::span<const StrategyEntry> all() const { return entries_; }
-  /// Null if there is none.
+  /// Returns null if the key does not exist.
   const StrategyEntry* Find(std::string_view key) const;
 
  private:

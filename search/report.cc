@@ -1,5 +1,5 @@
-// What a job says of itself: its report when it is over, and in its log, for reports of stores,
-// when it ran, what it tunes, where its time goes. Of these notes a resumed job uses the time only.
+// Reports of a job: its final report, and log entries for reports of stores with its runs, its
+// tasks and its time split. A resumed job reads only the time.
 
 #include "search/report.h"
 
@@ -11,16 +11,16 @@
 namespace tilewright::search {
 namespace {
 
-// Where the time goes is written down after each such share of the time, within bounds: a job of a
-// minute has about fifty notes, one of eight hours a thousand.
+// Interval between logs of the time split, as a share of the elapsed time, within bounds: a job of
+// a minute has about fifty entries, one of eight hours a thousand.
 constexpr double kNoteShare = 0.02;
 constexpr double kMinNoteSeconds = 1;
 constexpr double kMaxNoteSeconds = 30;
 
-/// What is printed as the same number is not worse.
+/// A value that prints as the same number is not worse.
 constexpr double kWorse = 1.005;
 
-/// A number, or null where zero means that there is none.
+/// Returns the number, or null for zero, which means that there is no value.
 Json OrNull(double seconds) { return seconds > 0 ? Json(seconds) : Json(nullptr); }
 
 Json TaskJson(const TaskReport& task, const std::string& metric) {

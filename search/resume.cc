@@ -1,9 +1,10 @@
-// Opening a job, and going on with one that was interrupted.
+// Opens a job, and resumes one that was interrupted.
 //
-// The log holds every batch that was asked and every result that became durable. Replaying it in
-// the order of the batches puts strategies, scheduler and reports back to where they were after the
-// last ask. Points that were asked and never told are submitted again. A log that does not replay,
-// because a space or a strategy is not what it was, is left as it is, and the job begins another.
+// The log contains every batch that was proposed and every result that became durable. Replaying it
+// in the order of the batches restores strategies, scheduler and reports to their state after the
+// last Ask. Points that were proposed and never observed are submitted again. A log that does not
+// replay, because a space or a strategy has changed, is kept unchanged, and the job starts another
+// log.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,14 +23,15 @@
 namespace tilewright::search {
 namespace {
 
-// Trials that take a millisecond are not kept waiting for others for fifty.
+// Does not delay trials that take a millisecond by the usual fifty.
 constexpr double kCountedGatherSeconds = 0.005;
 
-/// Settings that only say when to stop or whom to race: a job goes on under other ones.
+/// Clears the settings that only limit the job or choose its racers: a job can be resumed with
+/// other ones.
 JobSettings WithoutLimits(JobSettings settings) {
   const JobSettings defaults;
   settings.graph = defaults.graph;
-  // How the file was read is in the tasks.
+  // The tasks already reflect how the file was read.
   settings.shape = defaults.shape;
   settings.dim = defaults.dim;
   settings.value = defaults.value;
@@ -62,8 +64,8 @@ std::string JobName(const std::vector<TuneTask>& tasks, const JobSettings& setti
   return HexOf(Fnv1a64(text)) + (life == 0 ? "" : "." + std::to_string(life));
 }
 
-/// A job that was begun when "model" was the default goes on as it began: its log is no other
-/// strategy's.
+/// Keeps the strategy of a job that was started when "model" was the default, because its log
+/// belongs to that strategy.
 Status KeepEarlierDefault(const TuneContext& context, const std::vector<TuneTask>& tasks, int life,
                           JobSettings& settings) {
   if (settings.strategy != JobSettings().strategy) return {};
@@ -159,7 +161,8 @@ Status TuneRun::MakeStrategy(int task, const BeginEntry& begin) {
   return state.strategy->status();
 }
 
-/// Times of another version of the code say other things, as the store tells queries, too.
+/// Rejects trials of another codegen version, whose times are not comparable. The store excludes
+/// them from queries, too.
 Status TuneRun::CheckVersions() const {
   for (const auto& task : tasks_) {
     const Target& target = task->input.task.target;
@@ -171,8 +174,8 @@ Status TuneRun::CheckVersions() const {
     TW_ASSIGN_OR_RETURN(std::int64_t others, context_.store->CountTrials(filter));
     if (others == 0) continue;
     return Corrupt(
-        fmt::format("search log: {} trials of {} are of another version of the code than"
-                    " {}, today's",
+        fmt::format("search log: {} trials of {} have another codegen version than"
+                    " the present {}",
                     others, task->key, *filter.other_than_codegen));
   }
   return {};
@@ -204,8 +207,8 @@ Status TuneRun::Resume() {
   return {};
 }
 
-/// What was asked last says too little: a run that is killed while its trials are measured, again
-/// and again, would have all of its budget each time.
+/// Restores the elapsed time from separate entries, because the last Ask is too early: a run that
+/// is repeatedly killed during its trials would get its whole budget each time.
 Status TuneRun::RestoreElapsedTime() {
   std::vector<records::LogEntry> entries;
   for (const char* kind : {"life", "time"}) {
@@ -240,8 +243,9 @@ Status TuneRun::Replay(const std::vector<TaskLog>& logs) {
     for (std::int64_t observed : entry->observed) {
       const BatchState* batch = FindBatch(observed);
       if (batch == nullptr || !batch->complete()) {
-        return Corrupt("search log: batch " + std::to_string(number) + " was asked after batch " +
-                       std::to_string(observed) + ", whose results are missing");
+        return Corrupt("search log: batch " + std::to_string(number) +
+                       " was proposed after batch " + std::to_string(observed) +
+                       ", whose results are missing");
       }
       TellBatch(*batch);
     }
@@ -273,7 +277,8 @@ Status TuneRun::ReplayVerified(TaskState& state) const {
     const Trial& trial = record.trial;
     if (trial.attempt <= 0) return {};
     const bool fine = trial.outcome == Outcome::kOk && trial.verified;
-    // As when it happened: a race's failures say that a result is wrong, or nothing.
+    // The same rule as during the run: a failure in a race shows that a result is wrong, or
+    // nothing.
     const bool says = state.defer_verification ? trial.outcome != Outcome::kDeviceLost
                                                : fine || trial.outcome == Outcome::kWrongResult;
     const std::optional<Point> point = state.PointOf(trial.candidate);
@@ -308,7 +313,7 @@ Status TuneRun::ReplayAsk(
     if (tell == tells.end()) continue;
     if (tell->second->observed.point != ask.points[slot]) {
       return Corrupt("search log: batch " + std::to_string(ask.batch) + ", slot " +
-                     std::to_string(slot) + ": told another point than asked");
+                     std::to_string(slot) + ": the observed point differs from the proposed point");
     }
     const std::size_t values = tell->second->observed.values.size();
     if (values != 0 && values != settings_.metric.size()) {

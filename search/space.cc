@@ -13,10 +13,10 @@
 namespace tilewright::search {
 namespace {
 
-// How often a neighbour is a jump to anywhere: chains must be able to change the template.
+// Probability that a neighbour is a random point: chains must be able to change the template.
 constexpr double kJump = 0.05;
-// A space of more than a million configs is drawn from as often as one of a million: of those who
-// stand beside it more would be forgotten.
+// Spaces of more than a million configs are sampled as often as one of a million; otherwise the
+// smaller spaces would hardly be sampled.
 constexpr double kMaxWeight = 1000;
 
 double WeightOf(const ConfigSpace& space) {
@@ -38,7 +38,7 @@ std::int64_t SearchSpace::size() const {
 Result<SearchSpace> MakeSearchSpace(const TemplateRegistry& templates, const Task& task,
                                     const Epilogue& epilogue) {
   SearchSpace result;
-  result.task = {task.workload, WithoutLibraries(task.target)};  // as records say it
+  result.task = {task.workload, WithoutLibraries(task.target)};  // as in records
   result.epilogue = epilogue;
   for (const TemplateEntry* entry : templates.For(task.workload, task.target)) {
     const KernelLibrary* library = LibraryOfTemplate(entry->key);
@@ -85,7 +85,7 @@ std::vector<Point> DefaultPoints(const SearchSpace& space) {
   std::vector<Point> points;
   for (std::size_t i = 0; i < space.templates.size(); ++i) {
     if (LibraryOfTemplate(space.templates[i]->key) != nullptr) {
-      // They are few: none is left to chance.
+      // They are few, so all are included.
       for (std::int64_t k = 0; k < space.spaces[i].size(); ++k) {
         points.push_back({static_cast<int>(i), k});
       }
@@ -120,7 +120,7 @@ Point MutatePoint(const SearchSpace& space, Point point, Random& random) {
     return SamplePoint(space, random);
   }
   std::uint64_t chosen = random.Below(free);
-  std::int64_t place = 1;  // of the knob's digit in the index
+  std::int64_t place = 1;  // weight of the knob's digit in the index
   std::size_t k = 0;
   for (; !is_free(one.knobs()[k]) || chosen-- > 0; ++k) place *= one.knobs()[k].size();
   const std::int64_t size = one.knobs()[k].size();
@@ -168,7 +168,7 @@ Result<TemplateRegistry> RestrictTemplates(const TemplateRegistry& templates,
                                            std::span<const std::string> keys,
                                            std::vector<TuneTask>& tasks) {
   if (keys.empty()) return templates;
-  // In the order in which the tasks prefer them.
+  // In the tasks' order of preference.
   std::vector<const TemplateEntry*> serving;
   std::vector<bool> served;
   for (const TuneTask& task : tasks) {

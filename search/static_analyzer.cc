@@ -54,7 +54,7 @@ double TemplateAnalyzer::ThreadUtilization(Point point) const {
 }
 
 double TemplateAnalyzer::CacheMissBytes(Point point) const {
-  constexpr std::int64_t kOwnCache = 1 << 20;  // of a core; 1 to 2 MiB in those of servers
+  constexpr std::int64_t kOwnCache = 1 << 20;  // private cache of a core; 1 to 2 MiB in servers
   const auto which = static_cast<std::size_t>(point.space);
   const TemplateEntry& entry = *space_.templates[which];
   if (entry.build_stream != nullptr) return 0;

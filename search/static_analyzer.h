@@ -8,29 +8,28 @@
 
 namespace tilewright::search {
 
-/// What can be known of a point without building it. Thread-safe.
+/// Interface for static checks and features of points, without building them. Thread-safe.
 class StaticAnalyzer {
  public:
   virtual ~StaticAnalyzer() = default;
-  /// Ok unless a static check refuses the point.
-  /// Errors: kInvalidArgument with the reason.
+  /// Returns Ok unless a static check rejects the point. Errors: kInvalidArgument with the reason.
   virtual Status Check(Point point) const = 0;
   /// Fills cost_model::FeatureCount() features. Errors: as Check.
   virtual Status Features(Point point, std::span<float> out) const = 0;
-  /// The share of the target's threads' time in which they work, as far as loops tell
-  /// (ParallelEfficiency of src/schedule/summary.h). 0 for a point that Check refuses.
+  /// Returns the busy share of the target's threads, as far as the loops determine it
+  /// (ParallelEfficiency of src/schedule/summary.h). 0 for a point that Check rejects.
   virtual double ThreadUtilization(Point) const { return 1; }
-  /// Bytes from beyond a core's own caches for each arithmetic operation
-  /// (CacheMissBytesPerOperation). 0 for a point that Check refuses.
+  /// Returns the bytes loaded from beyond a core's private caches for each arithmetic operation
+  /// (CacheMissBytesPerOperation). 0 for a point that Check rejects.
   virtual double CacheMissBytes(Point) const { return 0; }
 };
 
-/// Applies the template and reads the loop summary; what lowering would refuse for the size of
-/// its buffers in local or shared memory is refused here, without lowering. For the VTA it builds
-/// the stream and counts.
+/// Static analyzer that applies the template and reads the loop summary. Rejects points whose
+/// buffers in local or shared memory lowering would reject for their size, without lowering. For
+/// the VTA it builds the stream and counts instructions.
 class TemplateAnalyzer final : public StaticAnalyzer {
  public:
-  /// The space outlives the inspector.
+  /// space: has to outlive the analyzer.
   explicit TemplateAnalyzer(const SearchSpace& space)
       : space_(space), limits_(LowerLimitsFor(space.task.target)) {}
   Status Check(Point point) const override;

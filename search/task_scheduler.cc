@@ -1,11 +1,11 @@
-// Which task next.
+// Selection of the next task.
 //
-// The gain of a task's next trials is weight x best time x the share by which the best time is
-// expected to fall. That share mixes what the last batches achieved with what more trials may still
-// achieve: it shrinks with the number of trials made and with how near the task's arithmetic rate
-// is to the best rate any task of the job has reached. Rates are of the operations that the best
-// config executes: Winograd's convolution, counted as the direct one, would be faster than the
-// machine, and every other task would seem to have room.
+// The gain of a task's next trials is weight x best time x the relative improvement expected of the
+// best time. That improvement combines the progress of the last batches with the potential of more
+// trials. The potential shrinks with the number of trials, and with the ratio of the task's
+// arithmetic rate to the best rate of any task of the job. Rates count the operations that the best
+// config executes: Winograd convolution, counted as the direct one, would exceed the machine's
+// peak, and every other task would seem to have potential.
 #include "search/task_scheduler.h"
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 namespace tilewright::search {
 namespace {
 
-constexpr std::size_t kWindow = 4;       // batches looked back at
-constexpr double kTrustInHistory = 0.4;  // the rest goes to what may still be possible
-constexpr double kMinHeadroom = 0.1;     // a task at the best rate may improve all the same
-// A task without a working config counts as if it ran at a tenth of the best rate.
+constexpr std::size_t kWindow = 4;       // batches considered
+constexpr double kTrustInHistory = 0.4;  // the rest is the potential
+constexpr double kMinHeadroom = 0.1;     // a task at the best rate may still improve
+// A task without a working config is assumed to run at a tenth of the best rate.
 constexpr double kUnknownSlowness = 10;
 
 }  // namespace

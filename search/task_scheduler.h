@@ -6,7 +6,7 @@
 
 namespace tilewright::search {
 
-/// What the scheduler knows of a task from the start.
+/// Static properties of a task for the scheduler.
 struct ScheduledTask {
   double weight = 1;      ///< occurrences in the network
   double operations = 0;  ///< of one run (see Work)
@@ -18,28 +18,28 @@ struct SchedulerOptions {
   double early_stop_improvement = 0.01;
 };
 
-/// Decides which task gets the next batch: the one whose next trials are expected to shorten the
-/// network most. Deterministic; ties go to the first task.
-/// Source: the gradient of Ansor's task scheduler (Zheng et al., OSDI 2020), simplified.
+/// Scheduler that selects the task of the next batch: the one whose next trials are expected to
+/// shorten the network most. Deterministic; ties go to the first task. Source: the gradient of
+/// Ansor's task scheduler (Zheng et al., OSDI 2020), simplified.
 class TaskScheduler {
  public:
   TaskScheduler(std::vector<ScheduledTask> tasks, const SchedulerOptions& options);
 
-  /// The task for the next batch; nullopt when every task is retired.
+  /// Returns the task for the next batch; nullopt if every task is retired.
   std::optional<int> Next() const;
-  /// A batch of so many trials was proposed for the task.
+  /// Records that a batch of `trials` was proposed for the task.
   void Proposed(int task, std::int64_t trials);
-  /// A batch came back; best_seconds is the task's best so far, 0 if none. product_share:
-  /// operations that this best executes for each of the task's (ProductShareOf).
+  /// Records the results of a batch. best_seconds: the task's best so far, 0 if none.
+  /// product_share: operations that this best executes for each of the task's (ProductShareOf).
   void Observe(int task, std::int64_t trials, double best_seconds, double product_share = 1);
-  /// The task gets no more trials.
+  /// Excludes the task from further trials.
   void Retire(int task);
   bool retired(int task) const { return At(task).retired; }
-  /// Tasks of which nothing was proposed yet, retired ones left out.
+  /// Returns the number of tasks without proposals, except retired ones.
   std::int64_t unstarted() const;
-  /// Whether the task went early_stop_trials without improvement.
+  /// Returns whether the task had early_stop_trials without improvement.
   bool Stale(int task) const;
-  /// Expected seconds saved in the network by the next `trials` of the task.
+  /// Returns the expected seconds saved in the network by the next `trials` of the task.
   double Gain(int task, std::int64_t trials = 8) const;
 
  private:
@@ -48,8 +48,8 @@ class TaskScheduler {
     std::int64_t proposed = 0, observed = 0;
     double best = 0;
     double product_share = 1;          ///< of the best
-    double improved_best = 0;          ///< best at the last improvement worth the name
-    std::int64_t improved_trials = 0;  ///< trials told at that moment
+    double improved_best = 0;          ///< best at the last sufficient improvement
+    std::int64_t improved_trials = 0;  ///< trials observed at that time
     struct Point {
       std::int64_t observed = 0;
       double best = 0;
@@ -59,7 +59,7 @@ class TaskScheduler {
   };
   State& At(int task) { return tasks_[static_cast<std::size_t>(task)]; }
   const State& At(int task) const { return tasks_[static_cast<std::size_t>(task)]; }
-  /// Operations of one run of the best.
+  /// Returns the operations of one run of the best.
   static double OperationsOf(const State& state) {
     return state.task.operations * state.product_share;
   }

@@ -11,10 +11,10 @@
 namespace tilewright::search {
 namespace {
 
-// Trials kept for other tasks to learn from: a few batches say what is fast and what is not.
+// Trials kept for other tasks to learn from: a few batches show which configs are fast.
 constexpr std::size_t kFirstTrials = 64;
 
-/// Puts it where it belongs in a list that is sorted by value, and keeps so many.
+/// Inserts it into a list that is sorted by value, and keeps the first `keep`.
 void KeepFastest(const Observation& observed, std::size_t keep, std::vector<Observation>& list) {
   const auto slower = std::find_if(list.begin(), list.end(), [&observed](const Observation& other) {
     return observed.value < other.value ||
@@ -88,7 +88,7 @@ std::vector<Observation> TaskState::Front() const {
   for (const Observation& observed : measured) {
     if (!wrong.contains(observed.point)) candidates.push_back(observed);
   }
-  // Equal ones: the lowest point stands for them, whichever came first.
+  // Of equal ones the lowest point remains, in any order of arrival.
   std::ranges::stable_sort(candidates, {}, &Observation::point);
   std::vector<std::vector<double>> rows;
   for (const Observation& observed : candidates) rows.push_back(observed.values);

@@ -19,71 +19,71 @@
 
 namespace tilewright::search {
 
-/// One task while its job runs: the space, the strategy, and what is known so far.
+/// State of one task while its job runs: the space, the strategy, and the results so far.
 ///
-/// The strategy is touched by the thinking thread only; everything else by the thread of Tune.
+/// Only the strategy thread uses the strategy; the thread of Tune uses everything else.
 struct TaskState {
   TuneTask input;
   std::string key;  ///< of its log entries and records: the workload's key
   SearchSpace space;
   std::unique_ptr<StaticAnalyzer> analyzer;
-  std::unique_ptr<Strategy> strategy;  ///< made when the task is first asked for points
+  std::unique_ptr<Strategy> strategy;  ///< created at the task's first Ask
   TaskReport report;
 
-  /// Results the strategy has not been told yet, in the order in which it will be.
+  /// Results that the strategy has not observed yet, in the order in which it will.
   std::vector<Observation> pending_observations;
-  /// The first trials told, for other tasks to learn from.
+  /// The first observed trials, for other tasks to learn from.
   std::vector<Observation> first_trials;
-  /// Fastest of all told, 0 if none is ok; of several metrics the mean of the best of each
-  /// direction (FrontDirections), which gets better wherever the front does.
+  /// Fastest of all observed, 0 if none is ok. With several metrics: the mean of the best of each
+  /// direction (FrontDirections), which improves whenever the front does.
   double observed_best_seconds = 0;
-  double observed_product_share = 1;  ///< of the fastest of all told
-  /// The fastest verified points, or where defer_verification all points, fastest first.
+  double observed_product_share = 1;  ///< of the fastest of all observed
+  /// The fastest verified points, fastest first; with defer_verification, all points.
   std::vector<Observation> fastest;
-  /// The fastest of those that were measured in noise: any of them may be faster than it looks.
+  /// The fastest noisy ones: each may be faster than measured.
   std::vector<Observation> noisy_contenders;
-  /// Of a job with several metrics: every result that is ok and verified, or where
-  /// defer_verification ok.
+  /// Of a job with several metrics: every result that is ok and verified; with defer_verification,
+  /// every ok result.
   std::vector<Observation> measured;
-  std::set<Point> wrong;  ///< of them: what turned out to compute something else
-  std::set<Point> right;  ///< of them, where defer_verification: what was verified
-  std::optional<Observation> observed_default;  ///< what came of default_point, if it is ok
+  std::set<Point> wrong;  ///< of `measured`: points with wrong results
+  std::set<Point> right;  ///< of `measured`, with defer_verification: verified points
+  std::optional<Observation> observed_default;  ///< observation of default_point, if it is ok
   std::optional<Point> default_point;
   std::optional<BestEntry> raced;
-  /// Trials come unverified, and what is fastest in the end is verified: the device counts, and
-  /// comparing what a candidate computes takes much longer than a trial.
+  /// Trials arrive unverified and only the fastest is verified at the end, because the device
+  /// counts and verification takes much longer than a trial.
   bool defer_verification = false;
   std::int64_t last_attempt = 0;  ///< highest attempt number of any race
-  std::int64_t last_batch = -1;   ///< the newest batch asked for this task
+  std::int64_t last_batch = -1;   ///< the newest batch proposed for this task
 
-  /// A lesson on its way to the learning thread and back to the strategy.
-  std::mutex training_mutex;                  ///< guards the three below
-  std::unique_ptr<TrainingJob> training_job;  ///< about to be learned
+  /// Transfer of a training job to the training thread and back to the strategy.
+  std::mutex training_mutex;                  ///< guards the three members below
+  std::unique_ptr<TrainingJob> training_job;  ///< to be run next
   std::unique_ptr<TrainingJob> learned;
   bool learning = false;
 
   std::vector<double> observed_bests;  ///< by direction; see observed_best_seconds
 
-  /// See ProductShareOf.
+  /// Returns ProductShareOf for the point's config.
   double ShareOf(Point point) const;
-  /// Takes one durable result into the report and `fastest`; trials are counted here.
+  /// Adds a durable result to the report and to `fastest`, and counts the trial.
   void Note(const Observation& observed, bool verified, std::size_t keep_fastest);
-  /// Takes what executing a point again said of its result.
+  /// Records whether another execution of the point verified its result.
   void RecordVerification(const Point& point, bool fine);
-  /// Those of `measured` that no other one beats in all metrics, by the first one.
+  /// Returns those of `measured` that no other one beats in all metrics, by the first one.
   std::vector<Observation> Front() const;
-  /// Those of Front that are known to compute what they should.
+  /// Returns those of Front whose results are verified.
   std::vector<Observation> VerifiedFront() const;
-  /// Where a candidate is in the space; nothing if no template of today made it.
+  /// Returns the candidate's point in the space; nullopt if no present template produced it.
   std::optional<Point> PointOf(const Candidate& candidate) const;
-  /// Takes one result, in the order in which the strategy is told, into what decisions rest on.
+  /// Adds one result to the data that decisions depend on, in the strategy's order of observations.
   void Tell(const Observation& observed);
 
  private:
   void UpdateFront(const Observation& observed);
 };
 
-/// A batch of points on its way through the measurer.
+/// Batch of points in the measurement pipeline.
 struct BatchState {
   std::int64_t number = 0;
   int task = 0;
@@ -94,7 +94,7 @@ struct BatchState {
   bool complete() const { return done == points.size(); }
 };
 
-/// Builds space and inspector. Errors: kUnsupported if no template serves the task.
+/// Builds space and analyzer. Errors: kUnsupported if no template serves the task.
 Result<std::unique_ptr<TaskState>> MakeTaskState(const TemplateRegistry& templates,
                                                  const TuneTask& task);
 

@@ -35,14 +35,14 @@ Result<TrainingData> LoadTrainingData(const TemplateRegistry& templates,
       const auto [found, added] = groups.try_emplace(
           candidate.task.workload.Key() + "\n" + candidate.task.target.ToString(), nullptr);
       if (added) {
-        // Features of candidates without loops mean something else: they would only mislead.
+        // Features of candidates without loops have other meanings, and would mislead the model.
         const bool described = DeviceTraitsOf(candidate.task.target).loops;
         Result<SearchSpace> space = MakeSearchSpace(templates, candidate.task, candidate.epilogue);
         if (space.ok() && described)
           found->second = std::make_unique<Group>(Group{std::move(*space), {}});
       }
       const Result<Point> point = found->second == nullptr || record.trial.attempt != 0
-                                      ? Result<Point>(NotFound("not learned from"))
+                                      ? Result<Point>(NotFound("not used for training"))
                                       : Locate(found->second->space, candidate);
       if (!point.ok()) {
         ++training.left_out;

@@ -15,17 +15,17 @@ class TemplateRegistry;
 
 namespace tilewright::search {
 
-/// What a shipped cost model learns from.
+/// Training data of a shipped cost model.
 struct TrainingData {
   cost_model::Dataset data;        ///< one group per workload and target
   std::set<std::string> families;  ///< of the tasks; see FamilyOf
   std::int64_t tasks = 0;
-  std::int64_t left_out = 0;  ///< trials that no present template describes, and those of races
+  std::int64_t left_out = 0;  ///< trials that no present template describes, and trials of races
 };
 
-/// The trials of all stores whose task `wanted` accepts, grouped by workload and target. Groups of
-/// fewer than 16 trials are left out: they say nothing about ranks. Trials of VTA targets are left
-/// out too: a shipped model judges loops. Errors: the stores'.
+/// Loads the trials of all stores whose task `wanted` accepts, grouped by workload and target.
+/// Skips groups of fewer than 16 trials, which are too small to rank, and trials of VTA targets,
+/// because a shipped model evaluates loops. Errors: the stores'.
 Result<TrainingData> LoadTrainingData(const TemplateRegistry& templates,
                                       const std::vector<const records::Store*>& stores,
                                       const std::function<bool(const Task&)>& wanted);

@@ -5,9 +5,9 @@
 namespace tilewright::search {
 namespace {
 
-// With so many own trials those of other tasks have nothing to add.
+// With this many own trials, those of other tasks add nothing.
 constexpr std::size_t kEnoughOwn = 96;
-// Beyond this training would take longer than the trials it serves.
+// Beyond this, training would take longer than the trials it serves.
 constexpr std::size_t kMaxOwn = 2048;
 constexpr std::size_t kKeptFastest = 512;
 
@@ -15,9 +15,9 @@ constexpr std::size_t kKeptFastest = 512;
 
 namespace {
 
-// Two trials of one group are compared by what they took, which says little of those measured in
-// noise, and nothing of one of them against one measured in quiet: they are a group of their own,
-// with less weight.
+// Training compares two trials of one group by their times. A comparison of noisy ones says little,
+// and of a noisy with a clean one nothing. Noisy trials are therefore a separate group with less
+// weight.
 constexpr float kNoisyWeight = 0.3F;
 
 void AddRows(const StaticAnalyzer& analyzer, const std::vector<Observation>& trials, float weight,

@@ -19,60 +19,60 @@
 
 namespace tilewright::search {
 
-/// A task to be tuned, with what it is fused with and how often the network runs it.
+/// Task to tune, with its epilogue and its number of occurrences in the network.
 struct TuneTask {
   Task task;
   Epilogue epilogue;
   std::int64_t occurrences = 1;
 };
 
-/// Is told what happens, on the thread that called Tune. Everything passed is valid during the call
-/// only.
+/// Observer of a job. Called on the thread that called Tune. Arguments are valid only during the
+/// call.
 class TuneObserver {
  public:
   virtual ~TuneObserver() = default;
-  /// The job is there, by this name in the store; again if it begins another log.
+  /// Called when the job is open, with its name in the store; again if the job starts another log.
   virtual void Opened(const std::string& /*job_name*/) {}
-  /// Trials done in earlier lives of the job have been read back.
+  /// Called when trials of earlier runs of the job were read.
   virtual void Resumed(std::int64_t /*trials*/) {}
-  /// The log of an earlier life does not lead to where that life was, as a space or a strategy has
-  /// changed since. Its trials stay, and are learned from; the job begins another log.
+  /// Called if the log of an earlier run does not replay, because a space or a strategy has
+  /// changed. Its trials remain and are learned from; the job starts another log.
   virtual void LogDiscarded(const std::string& /*why*/) {}
-  /// The search of a task begins with so many configs that were good under another version of their
-  /// template or of the code generator, and are not served since.
+  /// Called if the search of a task starts with configs that were good under another version of
+  /// their template or of the code generator, and are no longer served. configs: their number.
   virtual void StaleFirst(const TaskReport& /*task*/, int /*task_index*/,
                           std::int64_t /*configs*/) {}
-  /// A trial is stored. `eta_seconds` until the job is over, 0 if unknown.
+  /// Called when a trial was stored. `eta_seconds` until the job ends, 0 if unknown.
   virtual void TrialDone(const TaskReport& /*task*/, int /*task_index*/, const Trial& /*trial*/,
                          double /*eta_seconds*/) {}
   virtual void TaskFinished(const TaskReport& /*task*/, int /*task_index*/) {}
 };
 
-/// What a job runs with. All of it outlives the call.
+/// Dependencies of a job. The pointees have to outlive the call.
 struct TuneContext {
   const TemplateRegistry* templates = nullptr;
   const StrategyRegistry* strategies = nullptr;
   measure::Measurer* measurer = nullptr;
   records::Store* store = nullptr;
   Clock* clock = nullptr;
-  /// Makes an untrained cost model; needed by strategies that learn.
+  /// Creates an untrained cost model; required by strategies that learn.
   std::function<std::unique_ptr<cost_model::CostModel>()> make_model;
-  /// Keys that the search was limited to (RestrictTemplates): part of the job's name, as points of
-  /// its log count the templates of a task. Empty: all.
+  /// Keys that restrict the search (RestrictTemplates). Part of the job's name, because points of
+  /// its log refer to the templates of a task by number. Empty: all.
   std::vector<std::string> only_templates;
   TuneObserver* observer = nullptr;         ///< may be null
   const std::atomic<bool>* stop = nullptr;  ///< becomes true: finish soon; may be null
-  /// Asks, learns and writes on threads of their own. False: all on the calling thread, in an
-  /// order that depends on nothing but the results (tests, replays).
+  /// Runs Ask, training and writes on separate threads. False: all on the calling thread, in an
+  /// order that depends only on the results (tests, replays).
   bool threads = true;
 };
 
-/// Tunes the tasks: proposes, builds, runs and learns, all overlapped, until the trials or the
-/// budget are spent or no task improves any more. Every trial is durable before it counts. The same
-/// job (name made from tasks, settings without their limits) found in the store goes on, under a
-/// new log if its own no longer replays.
-/// Errors: kInvalidArgument for bad settings; kUnsupported naming the tasks no template serves;
-/// kUnavailable if measurer or store can not go on (all that was acknowledged is kept).
+/// Tunes the tasks. Proposals, builds, runs and training overlap, until the trials or the budget
+/// are spent or no task improves. Every trial is durable before it counts. If the store contains
+/// the same job (by a name made from tasks and settings without their limits), the call resumes it;
+/// if the job's log no longer replays, under a new log. Errors: kInvalidArgument for bad settings;
+/// kUnsupported naming the tasks that no template serves; kUnavailable if measurer or store cannot
+/// continue (all acknowledged data is kept).
 Result<TuneReport> Tune(const std::vector<TuneTask>& tasks, const JobSettings& settings,
                         const TuneContext& context);
 

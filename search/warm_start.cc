@@ -12,16 +12,16 @@
 namespace tilewright::search {
 namespace {
 
-constexpr std::size_t kMaxGroups = 6;  // a strategy begins with
+constexpr std::size_t kMaxGroups = 6;  // that a strategy starts with
 constexpr std::int64_t kMaxGroupTrials = 64;
-constexpr std::int64_t kMinGroupTrials = 16;  // fewer say nothing about ranks
+constexpr std::int64_t kMinGroupTrials = 16;  // fewer are too few to rank
 constexpr std::int64_t kMaxRead = 20'000;     // of the store
-// Races of other versions had about as many finalists; the search finds the rest.
+// Races of other versions had about as many finalists; the search finds the others.
 constexpr std::size_t kMaxStale = 8;
 constexpr std::string_view kStorePrefix = "store:";
 
-/// Tasks of one structure learn from one another first: those of an operator, or expressions of
-/// which the same rules make spaces.
+/// Returns the key of tasks that learn from one another first: those of one operator, or
+/// expressions whose spaces follow from the same rules.
 std::string StructureOf(const SearchSpace& space) {
   std::string structure(space.task.workload.op_name());
   if (space.task.workload.op != OpKind::kExpression) return structure;
@@ -44,7 +44,7 @@ Result<WarmPool> WarmPool::Load(const TemplateRegistry& templates, const records
   for (const records::Record& record : *records) {
     const Candidate& candidate = record.trial.candidate;
     if (record.job == job || record.trial.attempt != 0) continue;
-    // What another version measured may put configs into another order.
+    // The measurements of another version may rank configs differently.
     if (record.trial.codegen_version != codegen_version) continue;
     const std::string key = candidate.task.workload.Key();
     const auto [found, added] = by_key.try_emplace(key, nullptr);
@@ -134,8 +134,8 @@ Result<std::vector<Point>> StalePoints(const records::Store& store, const Search
         trial.device.isa != device.isa || trial.candidate.epilogue != space.epilogue) {
       continue;
     }
-    // A knob may have got another meaning or other values: then the config is only a guess, or
-    // none.
+    // A knob may have another meaning or other values: the config is then only an approximation, or
+    // invalid.
     Candidate candidate = trial.candidate;
     for (const TemplateEntry* entry : space.templates) {
       if (entry->key == candidate.template_key) candidate.template_version = entry->version;

@@ -10,18 +10,18 @@
 
 namespace tilewright::search {
 
-/// Runs pieces of work one after the other, on a thread of its own or at once on the caller's.
+/// Executor of work items in order, on its own thread or immediately on the caller's.
 class WorkerThread {
  public:
   WorkerThread() = default;
   WorkerThread(const WorkerThread&) = delete;
   WorkerThread& operator=(const WorkerThread&) = delete;
-  /// Waits for the piece under way; the others are dropped.
+  /// Waits for the current item; drops the others.
   ~WorkerThread();
 
-  /// Without this call every piece runs inside Post. timed: the thread stays off the last core,
-  /// which is the measuring one (measure/supervisor/process_measurer.h).
-  /// Errors: kUnavailable if no thread can be had.
+  /// Starts the thread. Without this call every item runs inside Post. timed: the thread avoids the
+  /// last core, which measures (measure/supervisor/process_measurer.h). Errors: kUnavailable if no
+  /// thread can be created.
   Status StartThread(bool timed);
   void Post(std::function<void()> work);
 

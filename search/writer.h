@@ -11,36 +11,36 @@
 
 namespace tilewright::search {
 
-/// Makes trials and log entries durable, in order and several per transaction, so that a disk's
-/// flushes do not bound the trials per second. With a thread it gathers what arrives within
-/// gather_seconds; without one every Collect writes what is there.
+/// Writer that makes trials and log entries durable, in order and several per transaction, so that
+/// a disk's flushes do not bound the trials per second. With a thread it gathers items for
+/// gather_seconds; without one every Collect writes the present items.
 class Writer {
  public:
   static constexpr double kGatherSeconds = 0.05;
-  /// So many are written at once, however soon they came.
+  /// Items that are written at once, without waiting for gather_seconds.
   static constexpr std::size_t kGatherItems = 64;
 
-  /// One step: entries, and the trial they belong to if there is one.
+  /// Unit of work: log entries, with their trial if there is one.
   struct Item {
-    std::uint64_t ticket = 0;  ///< given back by Collect; 0: not given back
+    std::uint64_t ticket = 0;  ///< returned by Collect; 0: not returned
     std::vector<Trial> trials;
     std::vector<records::LogEntry> log;
   };
 
-  /// The store outlives the writer, and is used by others only after a Flush and before a Push.
+  /// store: has to outlive the writer. Others may use it only between a Flush and a Push.
   Writer(records::Store& store, std::int64_t job, double gather_seconds = kGatherSeconds)
       : store_(store), job_(job), gather_seconds_(gather_seconds) {}
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
-  /// What is not written yet is dropped: it was never acknowledged.
+  /// Drops unwritten items, which were never acknowledged.
   ~Writer();
   Status StartThread();
 
   void Push(Item item);
-  /// Items with a ticket that are durable since the last call, in order.
-  /// Errors: the store's, for good.
+  /// Returns the items with a ticket that became durable since the last call, in order. Errors: the
+  /// store's; permanent.
   Result<std::vector<Item>> Collect();
-  /// Waits until everything pushed is durable. Errors: the store's.
+  /// Blocks until all pushed items are durable. Errors: the store's.
   Status Flush();
 
  private:

@@ -18,26 +18,25 @@ namespace tilewright::search {
 namespace {
 
 constexpr std::uint64_t kSeed = 1;
-// A model learns from pairs: scores that differ by d say that the better one is faster with odds of
-// e^d. What is not clearly better than the default config, 55 to 45, is a tie, and the default
-// config has been thought about. Without this one of 12 recorded tasks got a config of 0.19 to 0.67
-// of the fastest one's speed, by the seed of the training, where the default has 0.74.
+// A model is trained on pairs: scores that differ by d mean odds of e^d that the better one is
+// faster. A config that is not clearly better than the default config, 55 to 45, counts as a tie,
+// and the hand-chosen default wins. Without this rule, one of 12 recorded tasks got a config of
+// 0.19 to 0.67 of the fastest one's speed, depending on the seed of the training; the default has
+// 0.74.
 constexpr float kClearlyBetter = 0.2F;
-// Models learn how fast loops are, not how evenly they can be dealt out to a number of threads they
-// have not seen: of configs that leave threads idle longer than the default config does, none is
-// taken.
+// Models predict how fast loops are, not how evenly a new number of threads can share them. Configs
+// that leave threads idle longer than the default config are excluded.
 constexpr double kAsBusy = 0.97;
 
-// Nor do they know dense layers of few rows, which are as fast as memory: a config that reads the
-// weights again for some of the rows takes as many times as long. Below about this many bytes for
-// an operation the products take longer.
+// Models also do not predict dense layers of few rows, which are bound by memory: a config that
+// reads the weights again for some of the rows takes as many times as long. Below about this many
+// bytes for an operation, the arithmetic dominates.
 constexpr double kMemoryBound = 0.3, kAsFewBytes = 1.25;
 bool IsThin(const Workload& workload) {
   return workload.op == OpKind::kDense && workload.data.shape[0] <= 16;
 }
 
-// Models rank configs of like loops, and know nothing of an algorithm that is the first choice on
-// some workloads only.
+// Models rank configs of similar loops, not algorithms that are preferred on some workloads only.
 bool IsOfAnotherAlgorithm(const TemplateEntry& entry) { return entry.is_preferred != nullptr; }
 
 class FileChooser final : public records::ModelChooser {
@@ -89,15 +88,16 @@ class FileChooser final : public records::ModelChooser {
   const std::string path_;
   const std::unique_ptr<cost_model::TreeModel> model_;
   mutable std::mutex mutex_;
-  // Answers, by workload and target: each takes tens of milliseconds, and a network asks twice.
+  // Cached results by workload and target: each takes tens of milliseconds, and a network asks
+  // twice.
   mutable std::map<std::string, std::optional<records::ModelChoice>> known_;
 };
 
 std::string VectorsOf(const Target& target) {
   const auto features = FeaturesOf(target);
   if (!features.ok()) return "unknown";
-  // Which tiles are fast differs where wide vectors take two steps (Zen 4): a model of others'
-  // trials chose convolutions of 1.0 to 1.1 times the default configs' time there.
+  // The fastest tiles differ if wide vectors take two steps (Zen 4): there, a model trained on
+  // other CPUs chose convolutions of 1.0 to 1.1 times the default configs' time.
   if (features->double_pumped_512) return "avx512_halves";
   return features->avx512 ? "avx512" : features->avx2 ? "avx2" : features->neon ? "neon" : "plain";
 }
@@ -142,22 +142,22 @@ Result<Point> PredictPoint(const SearchSpace& space, const StaticAnalyzer& analy
 Result<Candidate> PredictConfig(const TemplateRegistry& templates, const Task& task,
                                 const Epilogue& epilogue, const cost_model::CostModel& model) {
   if (!DeviceTraitsOf(task.target).loops) {
-    return Unsupported("shipped models judge loops, not VTA streams");
+    return Unsupported("shipped models predict loops, not VTA streams");
   }
   TW_ASSIGN_OR_RETURN(const SearchSpace space, MakeSearchSpace(templates, task, epilogue));
   TW_ASSIGN_OR_RETURN(const Point point, PredictPoint(space, TemplateAnalyzer(space), model));
   return ToCandidate(space, point);
 }
 
-/// Errors: kInvalidArgument for a model that was trained before families of machine code named
-/// their vectors: it would never be asked.
+/// Errors: kInvalidArgument for a model that was trained before families of machine code contained
+/// their vector extension: it would match no workload.
 Status CheckFamilies(const cost_model::TreeModel& model, const std::string& path) {
   const auto& metadata = model.metadata();
   if (!FindDeviceTraits(metadata.target_kind).machine_code) return {};
   for (const std::string& family : metadata.families) {
     if (std::ranges::count(family, '/') == 2) continue;
     return InvalidArgument(path + ": cost model of " + family +
-                           ", which does not say of which vectors; train it again");
+                           ", without a vector extension; train it again");
   }
   return {};
 }

@@ -9,89 +9,93 @@
 
 namespace tilewright::measure::fleet {
 
-/// A durable queue: messages of a subject, which a stream keeps until they are acknowledged, each
-/// handed to one of those who ask, and to another one when nobody speaks for it for a while.
+/// Durable queue. A stream keeps the messages of one subject until they are acknowledged. The
+/// broker delivers each message to one fetching client, and redelivers it to another client if the
+/// lease expires.
 struct Queue {
-  std::string stream;    ///< holds the queues of all jobs of a class
-  std::string consumer;  ///< the queue's name in it
+  std::string stream;    ///< stream with the queues of all jobs of a class
+  std::string consumer;  ///< name of the queue in the stream
   std::string subject;
   friend auto operator<=>(const Queue&, const Queue&) = default;
 };
 
-/// Something that has come from the broker.
+/// Event that the broker sent to this client.
 struct BrokerEvent {
   enum class Kind : std::uint8_t {
-    kMessage,    ///< a message of a subject that was subscribed to
-    kDelivered,  ///< a message of a queue, which is this one's to answer for
-    kFetchDone,  ///< what was asked of a queue is over: it was empty, or the time is up
-    kQueueInfo,  ///< how much a queue holds
-    kObject,     ///< an object that was asked for
-    kRejected,   ///< the broker did not take something, and says why in `payload`
+    kMessage,    ///< message of a subscribed subject
+    kDelivered,  ///< message of a queue, leased to this client
+    kFetchDone,  ///< a Fetch has ended: the queue was empty, or the time is up
+    kQueueInfo,  ///< number of messages of a queue
+    kObject,     ///< reply to GetObject
+    kRejected,   ///< the broker rejected a request; `payload` holds the reason
   };
   Kind kind = Kind::kMessage;
-  std::string subject;          ///< of kMessage and kDelivered; the name of kObject
-  std::string payload;          ///< empty where an object is not there
+  std::string subject;          ///< of kMessage and kDelivered; the object name of kObject
+  std::string payload;          ///< empty if the object does not exist
   Queue queue;                  ///< of kFetchDone and kQueueInfo: `stream` and `consumer`
-  std::string handle;           ///< of kDelivered: what Acknowledge takes
-  std::int64_t deliveries = 0;  ///< of kDelivered: how often it was handed out, 1 at first
-  std::int64_t waiting = 0;     ///< of kQueueInfo: not handed out
-  std::int64_t out = 0;  ///< of kQueueInfo: handed out and not acknowledged; -1: no such queue
+  std::string handle;           ///< of kDelivered: argument of Acknowledge
+  std::int64_t deliveries = 0;  ///< of kDelivered: number of deliveries, 1 at first
+  std::int64_t waiting = 0;     ///< of kQueueInfo: messages not delivered
+  std::int64_t out = 0;  ///< of kQueueInfo: delivered and unacknowledged messages; -1: no such
+                         ///< queue
 };
 
-/// What becomes of a delivered message.
+/// Kind of acknowledgement of a delivered message.
 enum class AckType : std::uint8_t {
-  kAck,         ///< it is never handed out again
-  kNak,         ///< it is handed out again, at once
-  kInProgress,  ///< whoever has it is at work: its time begins anew
+  kAck,         ///< never redelivered
+  kNak,         ///< redelivered at once
+  kInProgress,  ///< work in progress: renews the lease
 };
 
-/// What carries a fleet's messages: at most once what is said, at least once what is in queues.
-/// Anything may be lost, doubled or late all the same; who uses it must not mind. One caller,
-/// except for Wake.
+/// Message transport of a fleet. Publish is at-most-once; queues are at-least-once. Messages can be
+/// lost, duplicated or delayed all the same; callers have to tolerate this. Not thread-safe, except
+/// for Wake.
 class Broker {
  public:
   virtual ~Broker() = default;
-  /// Seconds that a delivered message is nobody else's, without word of it.
+  /// Lease of a delivered message, in seconds, without a kInProgress.
   static constexpr double kLeaseSeconds = 4;
-  /// No message is longer.
+  /// Maximum size of a message, in bytes.
   static constexpr std::int64_t kMaxBytes = std::int64_t{1} << 20;
 
-  /// Messages of subjects like this come out of Next: `*` stands for a word, `>` for all that
-  /// follow. Errors: kUnavailable.
+  /// Subscribes to subjects that match the pattern; Next returns their messages. `*` matches one
+  /// word, `>` all the words that follow. Errors: kUnavailable.
   virtual Status Subscribe(const std::string& pattern) = 0;
   virtual Status Unsubscribe(const std::string& pattern) = 0;
-  /// Errors: kUnavailable if it is certain that nobody will get it.
+  /// Publishes a message. Errors: kUnavailable if it certainly reaches no subscriber.
   virtual Status Publish(const std::string& subject, std::string_view payload) = 0;
 
-  /// Makes the queue unless it is there. Errors: kUnavailable; kUnsupported where this user may
-  /// not.
+  /// Creates the queue if it does not exist. Errors: kUnavailable; kUnsupported if this user lacks
+  /// the permission.
   virtual Status OpenQueue(const Queue& queue) = 0;
-  /// Removes it with all that is in it, as far as this user may.
+  /// Removes the queue and its messages, as far as this user has the permission.
   virtual void CloseQueue(const Queue& queue) = 0;
   virtual Status Enqueue(const Queue& queue, std::string_view payload) = 0;
-  /// Asks for messages: up to `count` come as kDelivered; what is missing of them after `seconds`,
-  /// or at once with 0, is over with a kFetchDone. One call at a time for each queue.
+  /// Requests messages. Up to `count` arrive as kDelivered. If fewer arrive within `seconds` (0:
+  /// are available at once), a kFetchDone ends the request. One outstanding call for each queue.
   virtual Status Fetch(const Queue& queue, int count, double seconds) = 0;
   virtual void Acknowledge(const std::string& handle, AckType verdict) = 0;
-  /// Asks for a kQueueInfo.
+  /// Requests a kQueueInfo.
   virtual void Count(const Queue& queue) = 0;
 
-  /// Keeps bytes under a name for the time of a job, unless there are some already.
+  /// Stores bytes under a name for the duration of a job, unless the name exists.
   virtual Status PutObject(const std::string& name, std::string_view bytes) = 0;
-  /// Asks for a kObject.
+  /// Requests a kObject.
   virtual Status GetObject(const std::string& name) = 0;
 
-  /// What has come, in order; waits so long for something, or until Wake.
+  /// Returns the next event in order of arrival. Blocks until there is one, `seconds` have passed,
+  /// or Wake is called.
   virtual std::optional<BrokerEvent> Next(double seconds) = 0;
-  /// Ends the wait of Next. From any thread.
+  /// Ends the wait of Next. Thread-safe.
   virtual void Wake() = 0;
-  /// Whether a handle is one of this queue: what workers say is not believed.
+  /// Returns whether a handle belongs to this queue. Handles come from workers, which are not
+  /// trusted.
   virtual bool IsOf(const std::string& handle, const Queue& queue) const = 0;
-  /// False while the connection is lost; it is made again without being asked for.
+  /// Returns false while the connection is lost. The broker reconnects automatically.
   virtual bool connected() const = 0;
-  /// How often the connection was made.
+  /// Returns the number of times the connection was established.
   virtual std::int64_t connections() const = 0;
-  /// Writes what is buffered. Errors: kUnavailable.
+  /// Writes buffered messages. Errors: kUnavailable.
   virtual Status Flush(double seconds) = 0;
 };
 

@@ -8,7 +8,8 @@
 namespace tilewright::measure::fleet {
 namespace {
 
-/// Geometric mean of a's values as multiples of b's, over kernels that both have; 1 for none.
+/// Returns the geometric mean of a's values divided by b's, over kernels that both have; 1 if there
+/// are none.
 double RatioOf(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
   int count = 0;
@@ -29,8 +30,8 @@ bool DeviceRegistry::Refresh(const DeviceName& name, Announcement announcement, 
   if (anew) device = Device{};
   device.announcement = std::move(announcement);
   device.last_seen_at = now;
-  // A device's first canary comes with its first trial: it is what that baseline stands for which
-  // began without one.
+  // A device's first probe arrives with its first trial. It also serves the baseline that began
+  // without a probe.
   if (device.probe_seconds == 0 && device.baseline_at > 0) {
     device.probe_seconds = device.announcement.probe_seconds;
   }
@@ -122,12 +123,13 @@ std::vector<DeviceRegistry::BaselineRequest> DeviceRegistry::TakeBaselines(doubl
     if (device.now.empty()) {
       device.baseline_at = now;
       device.cost_now = 0;
-      // Of now: what becomes slower while a baseline is measured may have been as before in it.
+      // The current probe: a device that slows down during a baseline may have been normal at its
+      // start.
       device.probe_seconds = device.announcement.probe_seconds;
     }
     device.now.resize(kernels_, 0);
     for (const std::size_t kernel : device.wanted) {
-      device.now[kernel] = -1;  // under way
+      device.now[kernel] = -1;  // in progress
       due.push_back({name, kernel});
     }
     device.wanted.clear();
@@ -173,7 +175,8 @@ DeviceRegistry::BaselineResult DeviceRegistry::AddBaseline(const DeviceName& nam
     for (std::size_t i = 0; i < kernels_; ++i) device.wanted.insert(i);
   };
   if (!device.excluded.empty()) {
-    if (good && device.good < settings_.good_in_row) once_more();  // not after the usual minutes
+    // at once, not after the usual interval
+    if (good && device.good < settings_.good_in_row) once_more();
     if (!good || device.good < settings_.good_in_row) return BaselineResult::kNone;
     device.excluded.clear();
     device.good_at = now;
@@ -202,7 +205,7 @@ double DeviceRegistry::ScaleOf(const DeviceName& name) const {
   const Device* device = Find(name);
   if (device == nullptr) return 1;
   const double ratio = RatioOf(device->first, reference_);
-  // What the device cannot tell apart is noise of the baseline, not the device.
+  // Differences below the device's resolution are noise of the baseline.
   constexpr double kMinResolution = 0.01;
   const double told = std::max(kMinResolution, device->announcement.resolution);
   return std::abs(std::log(ratio)) <= std::log1p(told) ? 1 : ratio;

@@ -1,6 +1,6 @@
-// Orders go out by Put (into a queue) or PublishOrder (to one device), and come back as results, or
-// do not (Tick: leases that are over, devices that are gone, a queue that has lost something). What
-// a result means is in dispatcher_results.cc. The book of orders decides which answer counts.
+// Orders leave by Enqueue (into a queue) or PublishOrder (to one device). They return as results,
+// or are lost: Tick handles expired leases, lost devices and queues that lost messages.
+// dispatcher_results.cc interprets results. The lease table decides which result counts.
 
 #include "measure/fleet/dispatcher.h"
 
@@ -13,13 +13,13 @@ namespace tilewright::measure::fleet {
 namespace {
 
 constexpr double kTickSeconds = 0.1;
-// What all devices and leases are gone through for: with thousands of them that is not for nothing.
+// Interval between scans of all devices and leases; a scan of thousands of them is not free.
 constexpr double kLookSeconds = 0.4;
-constexpr double kExtendSeconds = 1.2;  // between two words to the broker about a lease, at least
-constexpr double kLastSeenSeconds = 3;  // a device that was told something has said so by then
-constexpr int kMaxUnclaimedAudits = 2;  // after so many an order is sent to a device directly
-constexpr double kYoungSeconds = 2;     // an order may still be on its way to the queue
-// Nobody has looked after the fleet for so long: nothing that was not heard is anybody's fault.
+constexpr double kExtendSeconds = 1.2;  // minimum interval between two lease renewals at the broker
+constexpr double kLastSeenSeconds = 3;  // a device confirms a direct order within this time
+constexpr int kMaxUnclaimedAudits = 2;  // after this many, an order is sent to a device directly
+constexpr double kYoungSeconds = 2;     // an order may be on its way to the queue for this long
+// After a dispatcher stall of this length, missed heartbeats do not count against devices.
 constexpr double kAbsentSeconds = 1;
 
 }  // namespace
@@ -45,7 +45,7 @@ std::optional<double> Dispatcher::remaining_seconds() const {
 
 double Dispatcher::WeightNow(double now) const {
   if (settings_.deadline_unix_seconds <= 0) return settings_.weight;
-  constexpr double kMaxWeight = 1e3;  // of a message
+  constexpr double kMaxWeight = 1e3;  // limit of the message format
   const double all = std::max(1.0, deadline_at_ - began_at_);
   const double late = std::clamp(2 * (now - began_at_) / all - 1, 0.0, 1.0);
   const double urgency = 1 + (DispatcherSettings::kUrgency - 1) * late;
@@ -53,22 +53,23 @@ double Dispatcher::WeightNow(double now) const {
 }
 
 void Dispatcher::WatchBroker(double absent) {
-  // A pause of this process is not the broker's.
+  // A stall of this process is not an outage of the broker.
   silent_seconds_ += std::min(absent, kAbsentSeconds);
   constexpr double kLateSeconds = 5;
   if (ended_.ok() && !broker_.connected() && deadline_at_ > 0 &&
       clock_.MonotonicSeconds() > deadline_at_ + kLateSeconds) {
     ended_ = Unavailable(
-        "the deadline is over, and the broker is away: the job ends here; its trials are stored");
+        "the deadline is over, and the broker is unreachable: the job ends here; its trials are "
+        "stored");
     return;
   }
   if (silent_seconds_ < settings_.broker_timeout_seconds || !ended_.ok()) return;
   ended_ = Unavailable(
-      "the broker has not answered for " +
+      "the broker has not replied for " +
       std::to_string(static_cast<std::int64_t>(silent_seconds_)) +
-      " s, or answers without its queues (a full disk? its log says) (--broker-timeout): the job "
-      "ends here; its trials are stored, and the same command goes "
-      "on with it once there is a broker again");
+      " s, or replies without its queues (a full disk? its log says) (--broker-timeout): the job "
+      "ends here; its trials are stored, and the same command "
+      "resumes it once a broker is reachable");
 }
 
 Status Dispatcher::Open() {
@@ -100,7 +101,7 @@ void Dispatcher::Split() {
 }
 
 void Dispatcher::Close() {
-  if (superseded_) return;  // the queue is another one's
+  if (superseded_) return;  // a later run owns the queue
   JobAnnouncement state;
   state.epoch = settings_.epoch;
   state.ended = true;
@@ -130,7 +131,7 @@ std::uint64_t Dispatcher::Enqueue(Order order, OrderContext context, std::uint64
   const std::uint64_t sequence = lease_table_.Add(std::move(order), ticket, /*direct=*/false, now);
   contexts_[sequence] = std::move(context);
   const Order& put = lease_table_.Find(sequence)->order;
-  // What does not get there is missed by the next audit.
+  // The next audit detects an order that does not arrive.
   (void)broker_.Enqueue(QueueOf(put), Encode(put));
   return sequence;
 }
@@ -156,7 +157,7 @@ void Dispatcher::Requeue(LeaseTable::Entry& entry) {
     (void)broker_.Enqueue(QueueOf(entry.order), Encode(entry.order));
     return;
   }
-  // Workers let orders below the floor lie: it needs another number.
+  // Workers ignore orders below the floor, so the order needs a new number.
   const std::uint64_t old = entry.order.sequence;
   Order order = std::move(entry.order);
   const std::uint64_t ticket = entry.ticket;
@@ -166,22 +167,23 @@ void Dispatcher::Requeue(LeaseTable::Entry& entry) {
   Enqueue(std::move(order), std::move(context), ticket);
 }
 
-/// Sends an order to one device directly. A queue gives it to whoever asks first, also to a device
-/// that never confirms it.
+/// Sends an order to one device directly. A queue delivers it to any device that fetches, including
+/// one that never confirms orders.
 void Dispatcher::BypassQueue(LeaseTable::Entry& entry) {
   const auto device = ChooseTrustedDevice(entry.order);
-  // Below the floor an order gets another number first.
+  // An order below the floor gets a new number first.
   if (!device || entry.order.sequence < floor_) return Requeue(entry);
   ++counts_.resent;
   lease_table_.MoveToDevice(entry, clock_.MonotonicSeconds());
   entry.order.token = MakeToken();
   contexts_.at(entry.order.sequence).device = *device;
-  log_.Limited("somebody takes orders and says nothing: one is said to " + device->ToString());
+  log_.Limited("a device takes orders without confirming them: one order is sent directly to " +
+               device->ToString());
   (void)broker_.Publish(DirectSubject(settings_.device_class, *device, settings_.job),
                         Encode(entry.order));
 }
 
-/// The device whose worker has given the least cause for doubt, of those that can do the order.
+/// Returns the most trusted device of those that can execute the order.
 std::optional<DeviceName> Dispatcher::ChooseTrustedDevice(const Order& order) const {
   std::optional<DeviceName> best;
   int least = 0;
@@ -243,7 +245,7 @@ void Dispatcher::Drop(std::uint64_t sequence, bool acknowledge) {
 }
 
 void Dispatcher::AcknowledgeHandle(const std::string& handle, AckType verdict) {
-  // A handle is what a worker says it is: of our queues, or nothing.
+  // Workers send the handle: accept it only if it belongs to one of our queues.
   const bool ours = broker_.IsOf(handle, measure_queue_) || broker_.IsOf(handle, build_queue_);
   if (ours) broker_.Acknowledge(handle, verdict);
 }
@@ -264,7 +266,7 @@ std::vector<std::uint64_t> Dispatcher::CancelPending() {
 }
 
 void Dispatcher::Poll(double seconds) {
-  // All that has come, before anything is said to be late.
+  // Handles all waiting messages before any lease expires.
   constexpr int kMaxAtOnce = 4096;
   double wait = std::min(seconds, kTickSeconds);
   for (int i = 0; i < kMaxAtOnce; ++i) {
@@ -339,7 +341,7 @@ void Dispatcher::ForgetDevices(double now) {
 void Dispatcher::ExpireLeases(double now) {
   for (const std::uint64_t sequence : lease_table_.Expire(now, settings_.lease_seconds))
     HandleLoss(sequence);
-  // What was said to a device and not heard of did not get there.
+  // A direct order without a confirmation did not arrive.
   std::vector<std::uint64_t> unclaimed_audits;
   for (const std::uint64_t sequence : lease_table_.direct()) {
     const LeaseTable::Entry& entry = *lease_table_.Find(sequence);
@@ -354,7 +356,7 @@ void Dispatcher::ExtendLeases(double now) {
   for (const std::uint64_t sequence : lease_table_.leased()) {
     LeaseTable::Entry& entry = *lease_table_.Find(sequence);
     if (entry.direct || now - entry.extended_at < kExtendSeconds) continue;
-    // What is done waits for the store, where nobody speaks for it any more.
+    // A finished order has no heartbeats while it waits for the store.
     if (!entry.done && now - entry.last_seen_at > settings_.lease_seconds) continue;
     entry.extended_at = now;
     AcknowledgeHandle(entry.handle, AckType::kInProgress);
@@ -397,7 +399,7 @@ void Dispatcher::HandleLoss(std::uint64_t sequence) {
   if (std::ssize(entry->lost_with) < settings_.max_lost_workers - 1 || entry->order.alone) {
     return AcknowledgeHandle(entry->handle, AckType::kNak);
   }
-  // The last time it is to be certain whose fault it is.
+  // The last attempt runs alone, so that its fault domain is certain.
   entry->order.alone = true;
   AcknowledgeHandle(entry->handle, AckType::kAck);
   Requeue(*entry);
@@ -449,14 +451,14 @@ void Dispatcher::HandleCount(const BrokerEvent& incoming) {
     if (!opened.ok()) return Log("the broker has lost the queue: " + opened.message());
     queue_broken_ = false;
     silent_seconds_ = 0;
-    // Whatever was in it went with it.
+    // The queue's messages are lost with it.
     waiting.clear();
     for (auto& [sequence, entry] : lease_table_.entries()) {
       const bool in_queue = (entry.order.stage == Stage::kBuild) == builds;
       if (!entry.direct && !entry.done && !entry.leased && in_queue) waiting.push_back(&entry);
     }
     Log("the broker had lost the queue: " + std::to_string(waiting.size()) +
-        " orders go out again");
+        " orders are enqueued again");
   } else if (incoming.waiting + incoming.out >= std::ssize(waiting)) {
     short_audits = 0;
     for (LeaseTable::Entry* entry : waiting) {
@@ -465,7 +467,7 @@ void Dispatcher::HandleCount(const BrokerEvent& incoming) {
     }
     return;
   } else if (++short_audits < 2) {
-    audited_at_ = now - settings_.audit_seconds + 1;  // soon again, to be sure
+    audited_at_ = now - settings_.audit_seconds + 1;  // audits again soon
     return;
   }
   short_audits = 0;
@@ -484,7 +486,7 @@ void Dispatcher::HandleRefused(const BrokerEvent& incoming) {
   ++counts_.refused;
   if (refused_at_ > 0 && now - refused_at_ < kQuietSeconds) return;
   refused_at_ = now;
-  Log("the broker refuses: " + incoming.payload);
+  Log("the broker rejected a request: " + incoming.payload);
 }
 
 DispatcherCounts Dispatcher::counts() const {

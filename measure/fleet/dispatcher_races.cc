@@ -1,5 +1,5 @@
-// A race is one device's. One that cannot build gets the finalists built: each is an order for
-// builders first, and those that could not be built do not start.
+// A race runs on one device. A device that cannot build receives built finalists: builders first
+// get an order for each, and finalists that fail to build do not race.
 
 #include <utility>
 
@@ -15,7 +15,8 @@ std::optional<std::uint64_t> Dispatcher::StartRace(const std::vector<Candidate>&
   for (const auto& [one, device] : device_registry_.devices()) {
     if (!DeviceRegistry::IsUsable(device) || (!device.announcement.builds && !split_)) continue;
     if (other_than && *other_than == one) continue;
-    // Of another worker, whose word is another's; and the one that was last seen to be as it was.
+    // Prefers a device of another worker, whose result is independent, and the most recent good
+    // baseline.
     const auto rank = [&](const DeviceName& which, double good_at) {
       return std::pair(other_than && other_than->worker != which.worker, good_at);
     };

@@ -1,9 +1,9 @@
-// What builders of the fleet made is built here once more where it matters: before a trial becomes
-// the best of its task, and before a finalist races. Building is deterministic, so both are the
-// same to the byte; a builder whose artifact is another one is of another version, or not honest.
-// Either way nothing of it counts: its order goes out again, and builders whose artifacts differ
-// are not believed any more. If this machine cannot build, nothing is confirmed and nothing is held
-// against the candidate: the build is tried again, then the trial is lost, as with a lost device.
+// This machine rebuilds artifacts of the fleet's builders where they matter: before a trial becomes
+// the best of its task, and before a finalist races. Builds are deterministic, so both artifacts
+// are equal to the byte. A builder with a different artifact has another version or is dishonest.
+// Its results do not count, its order is enqueued again, and its later artifacts are rejected. If
+// this machine cannot build, nothing is confirmed and the candidate is not blamed: the build is
+// retried, then the trial is lost, as with a lost device.
 
 #include <algorithm>
 #include <utility>
@@ -14,12 +14,12 @@
 namespace tilewright::measure::fleet {
 namespace {
 
-constexpr int kMaxUnconfirmed = 3;  // of one candidate, by other builders
+constexpr int kMaxUnconfirmed = 3;  // of one candidate, by different builders
 constexpr std::size_t kMaxOwnBuilt = 4096;
 constexpr const char* kDiffers = "its artifact is not what this machine builds";
 constexpr const char* kUnconfirmed = "what builders made of it was not confirmed: ";
-// A failure of this machine is tried again after a pause of so long for each failure so far. A full
-// bench may refuse seven times, in 28 s; a build that fails or times out is tried three times.
+// Pause after a failure of this machine, for each failure so far. A full executor may refuse seven
+// times, in 28 s; a build that fails or times out is tried three times.
 constexpr double kAgainSeconds = 1;
 constexpr int kFailuresOfBuild = 3, kMaxOwnFailures = 8;
 
@@ -29,7 +29,7 @@ std::string CandidateText(const Candidate& candidate) {
          candidate.config.ToString();
 }
 
-/// Artifact and description of a kernel, without where it lies and what it is called on a machine.
+/// Returns the artifact and description of a kernel without machine-specific paths and names.
 std::string BuiltText(const Built& built) {
   KernelSpec kernel = built.kernel;
   kernel.task = 0;
@@ -97,7 +97,7 @@ void Dispatcher::StartRebuild(Rebuild rebuild) {
 void Dispatcher::TakeRebuilt() {
   if (local_executor_ == nullptr || rebuilding_.empty() || !ended_.ok()) return;
   const std::vector<Executor::Event> events = local_executor_->Take();
-  // First: a bench that has failed refuses all that it has.
+  // Checked first: a failed executor refuses all its orders.
   if (!local_executor_->status().ok()) return EndUnconfirmed(local_executor_->status());
   for (const Executor::Event& event : events) {
     const auto found = rebuilding_.find(event.number);
@@ -126,14 +126,14 @@ void Dispatcher::TakeRebuilt() {
 
 void Dispatcher::EndUnconfirmed(const Status& why) {
   ended_ = why.WithContext(
-      "the job ends here (its trials are stored, and the same command goes on with it), as this "
-      "machine cannot confirm what builders make");
+      "the job ends here (its trials are stored, and the same command resumes it), because this "
+      "machine cannot confirm artifacts from builders");
 }
 
 void Dispatcher::Rebuilt(Rebuild rebuild, bool differs) {
   if (differs) {
     ++counts_.unconfirmed;
-    log_.Limited("refused an artifact of " + rebuild.builder.ToString() + ": " + kDiffers);
+    log_.Limited("rejected an artifact of " + rebuild.builder.ToString() + ": " + kDiffers);
     Distrust(rebuild.builder, std::string(kDiffers) + ": " + rebuild.candidate.template_key + " " +
                                   rebuild.candidate.config.ToString());
   }
@@ -154,7 +154,7 @@ void Dispatcher::HandleRebuildFailure(Rebuild rebuild, const Executor::Event& ev
     rebuilding_.emplace(next_rebuild_++, std::move(rebuild));
     return;
   }
-  // Not served, and no failure of the candidate: it is tried again as if its device were lost.
+  // Neither accepted nor a failure of the candidate: retried as if its device were lost.
   const std::string reason = "not confirmed: this machine cannot build it: " + why;
   if (rebuild.sequence == 0) {
     rebuild.trial.outcome = Outcome::kDeviceLost;
@@ -211,8 +211,8 @@ void Dispatcher::Distrust(const DeviceName& builder, const std::string& why) {
   std::erase_if(builders_, [&](const auto& one) { return one.first.worker == builder.worker; });
   std::erase_if(builder_last_seen_,
                 [&](const auto& one) { return one.first.worker == builder.worker; });
-  Log("builder " + builder.ToString() + " is not believed any more: " + why +
-      " (another version of Tilewright or LLVM, or it is not honest); others build on");
+  Log("builder " + builder.ToString() + " is no longer trusted: " + why +
+      " (another version of Tilewright or LLVM, or a dishonest builder); other builders continue");
 }
 
 bool Dispatcher::KeepsDevice(const DeviceName& name) {
@@ -226,8 +226,8 @@ bool Dispatcher::KeepsDevice(const DeviceName& name) {
   if (devices.size() < settings_.max_devices && of_worker < settings_.max_devices_of_worker) {
     return true;
   }
-  log_.Limited("refused a device of " + name.worker + ": " + std::to_string(of_worker) +
-               " of it are here, and " + std::to_string(devices.size()) + " in all");
+  log_.Limited("rejected a device of " + name.worker + ": " + std::to_string(of_worker) +
+               " of its devices are registered, and " + std::to_string(devices.size()) + " in all");
   return false;
 }
 

@@ -1,5 +1,5 @@
-// What comes from devices, and what it means: a trial of the search, a baseline, a check of what
-// another device said, a race.
+// Handles messages of devices: trials of the search, baselines, checks of other devices' results,
+// and races.
 
 #include <algorithm>
 #include <cstdio>
@@ -15,27 +15,27 @@
 namespace tilewright::measure::fleet {
 namespace {
 
-// A device that says a candidate takes less than this share of what another one finds, so often,
-// is not believed any more.
+// A device that claims less than this share of another device's time, kMaxAccused times, is no
+// longer trusted.
 constexpr double kBelievable = 0.8;
 constexpr int kMaxAccused = 2;
-// ... and of this share once is enough.
+// One claim below this share is checked at once.
 constexpr double kLeap = 0.5;
-constexpr int kMaxChecks = 4;     // under way at once
-constexpr int kMaxRefusals = 50;  // of one order, in so many seconds at least
-// Longer ones would keep devices from their work.
+constexpr int kMaxChecks = 4;     // in progress at once
+constexpr int kMaxRefusals = 50;  // of one order, at intervals of at least a second
+// Slower kernels would take too much of the devices' time.
 constexpr double kMaxBaselineSeconds = 0.25;
 
-// Far below what a call or a launch takes.
+// Far below the duration of a call or a launch.
 constexpr double kMinCallSeconds = 2e-9, kMinLaunchSeconds = 2e-7;
 
-/// Lower bound of the time of one run on any device, in seconds.
+/// Returns a lower bound of the time of one run on any device, in seconds.
 double MinSecondsOfRun(const Task& task) {
   return std::max(DeviceTraitsOf(task.target).launches_grids ? kMinLaunchSeconds : kMinCallSeconds,
                   MinSeconds(task.workload, task.target));
 }
 
-/// What is wrong with what a builder says that it made; empty: nothing.
+/// Returns why a builder's reply does not match its order; empty if it matches.
 std::string NotBuiltReason(const Order& order, const Trial& trial, const Built& built) {
   const Candidate& candidate = order.candidates.front();
   const KernelSpec& kernel = built.kernel;
@@ -67,7 +67,7 @@ std::string NotBuiltReason(const Order& order, const Trial& trial, const Built& 
   return built.size > 0 ? std::string() : "its artifact is empty";
 }
 
-/// What no device can have measured; empty: nothing.
+/// Returns why no device can have measured these trials; empty if they are plausible.
 std::string WhyUnbelievable(const std::vector<Trial>& trials,
                             const std::vector<Candidate>& candidates) {
   for (std::size_t i = 0; i < trials.size(); ++i) {
@@ -105,7 +105,7 @@ void Dispatcher::Handle(const BrokerEvent& incoming) {
   }
   if (!HasNames(incoming.subject)) {
     ++counts_.foreign;
-    return log_.Limited("refused a message: the subject has an invalid name: " + incoming.subject);
+    return log_.Limited("rejected a message: the subject has an invalid name: " + incoming.subject);
   }
   const std::string_view kind = SubjectToken(incoming.subject, 1);
   if (kind == "result") return HandleResult(incoming);
@@ -121,8 +121,8 @@ void Dispatcher::HandleAnnouncement(const BrokerEvent& incoming) {
   if (!announcement.ok()) {
     ++counts_.foreign;
     if (announcement.status().code() != StatusCode::kUnsupported) {
-      return log_.Limited("refused what " + name.ToString() +
-                          " says of itself: " + announcement.status().message());
+      return log_.Limited("rejected the announcement of " + name.ToString() + ": " +
+                          announcement.status().message());
     }
     const std::string version = "version/" + name.ToString();
     if (failed_checks_.size() > settings_.max_devices || ++failed_checks_[version] > 1) return;
@@ -134,18 +134,20 @@ void Dispatcher::HandleAnnouncement(const BrokerEvent& incoming) {
   const double now = clock_.MonotonicSeconds();
   if (SubjectToken(incoming.subject, 2) == kBuilders) {
     const bool more = builders_.contains(name) || builders_.size() < settings_.max_builders;
-    if (!more) return log_.Limited("refused the builder " + name.ToString() + ": there are many");
+    if (!more)
+      return log_.Limited("rejected the builder " + name.ToString() + ": too many builders");
     if (distrusted_.contains(name.worker)) return;
     builder_last_seen_[name] = now;
     const bool added = builders_.emplace(name, *announcement).second;
     if (added) published_at_ = 0;
     return;
   }
-  // A class is a hash of the fingerprint: whoever claims another one is not of it.
+  // The class is a hash of the fingerprint, so a device with another fingerprint is not of the
+  // class.
   if (announcement->fingerprint != settings_.device.ToString()) {
     ++counts_.foreign;
-    return log_.Limited("refused the device " + name.ToString() + ": it is another one than " +
-                        "those of its class");
+    return log_.Limited("rejected the device " + name.ToString() +
+                        ": its fingerprint is not that of " + "its class");
   }
   if (!KeepsDevice(name)) return;
   const bool cannot_build = announcement->measures && !announcement->builds;
@@ -154,7 +156,7 @@ void Dispatcher::HandleAnnouncement(const BrokerEvent& incoming) {
     for (const std::uint64_t sequence : lease_table_.Lose(name, instance, now))
       HandleLoss(sequence);
     trials_since_baseline_.erase(name);
-    published_at_ = 0;  // it is to hear of the job at once
+    published_at_ = 0;  // announces the job to the device at once
   }
   if (cannot_build) Split();
 }
@@ -169,7 +171,7 @@ void Dispatcher::HandleJobAnnouncement(const BrokerEvent& incoming) {
   const auto state = DecodeJobAnnouncement(incoming.payload);
   if (!state.ok() || state->epoch <= settings_.epoch || !ended_.ok()) return;
   superseded_ = true;
-  ended_ = Unavailable("the same job was started again elsewhere, and goes on there");
+  ended_ = Unavailable("the same job was started again elsewhere, and continues there");
 }
 
 void Dispatcher::HandleHeartbeat(const BrokerEvent& incoming) {
@@ -177,7 +179,7 @@ void Dispatcher::HandleHeartbeat(const BrokerEvent& incoming) {
   const auto heartbeat = DecodeHeartbeat(incoming.payload);
   if (!heartbeat.ok()) {
     ++counts_.foreign;
-    return log_.Limited("refused a beat of " + device.ToString() + ": " +
+    return log_.Limited("rejected a heartbeat of " + device.ToString() + ": " +
                         heartbeat.status().message());
   }
   const double now = clock_.MonotonicSeconds();
@@ -187,8 +189,8 @@ void Dispatcher::HandleHeartbeat(const BrokerEvent& incoming) {
                            ? lease_table_.Refresh(device, heartbeat->instance, lease, now)
                            : LeaseTable::LeaseStatus::kFinished;
     if (heard == LeaseTable::LeaseStatus::kFinished) {
-      // Nobody waits for it: another delivery of what is done. That of what is done and not stored
-      // yet is kept until it is.
+      // Acknowledges another delivery of a finished order. The delivery of an order that is
+      // finished and not stored yet is kept until it is stored.
       const LeaseTable::Entry* entry =
           heartbeat->epoch == settings_.epoch ? lease_table_.Find(lease.sequence) : nullptr;
       if (entry == nullptr) AcknowledgeHandle(lease.handle, AckType::kAck);
@@ -201,25 +203,25 @@ void Dispatcher::HandleResult(const BrokerEvent& incoming) {
   auto result = DecodeResult(incoming.payload);
   if (!result.ok()) {
     ++counts_.foreign;
-    return log_.Limited("refused a result of " + device.ToString() + ": " +
+    return log_.Limited("rejected a result of " + device.ToString() + ": " +
                         result.status().message());
   }
   ++counts_.results;
   const double now = clock_.MonotonicSeconds();
   if (result->epoch != settings_.epoch) {
     DoubtRecentTrials(device);
-    log_.Limited("refused a result of " + device.ToString() +
-                 ": it is of an earlier life of this job");
+    log_.Limited("rejected a result of " + device.ToString() +
+                 ": it is of an earlier run of this job");
     return AcknowledgeHandle(result->lease.handle, AckType::kAck);
   }
   const std::uint64_t sequence = result->lease.sequence;
   switch (lease_table_.ClassifyResult(device, result->instance, result->lease, now)) {
     case LeaseTable::ResultStatus::kStale:
       DoubtRecentTrials(device);
-      return log_.Limited("refused a result of " + device.ToString() +
-                          ": it does not have the order, or has it no more");
+      return log_.Limited("rejected a result of " + device.ToString() +
+                          ": it does not hold the order, or no longer holds it");
     case LeaseTable::ResultStatus::kDuplicate:
-      log_.Limited("refused a result of " + device.ToString() + ": its order is done already");
+      log_.Limited("rejected a result of " + device.ToString() + ": its order is finished already");
       if (lease_table_.Find(sequence) == nullptr)
         AcknowledgeHandle(result->lease.handle, AckType::kAck);
       return;
@@ -239,7 +241,7 @@ std::string Dispatcher::RejectionReason(const LeaseTable::Entry& entry, const De
   const Candidate& candidate = order.candidates.front();
   for (const Trial& trial : result.trials) {
     if (build) break;
-    // What a library is added to still begins with the device.
+    // The fingerprint of a device with an additional library still begins with the device's own.
     DeviceFingerprint seen = trial.device;
     const bool adds = LibraryOfTemplate(candidate.template_key) != nullptr &&
                       seen.extra.starts_with(settings_.device.extra);
@@ -271,20 +273,20 @@ void Dispatcher::Accept(LeaseTable::Entry& entry, const DeviceName& device, Orde
   std::string why = RejectionReason(entry, device, result);
   if (why.empty() && entry.order.stage != Stage::kBuild) {
     why = WhyUnbelievable(result.trials, entry.order.candidates);
-    // No device measures such a thing: whoever says it measures nothing.
+    // No device can measure such a value: the sender fabricates results.
     if (!why.empty() && device_registry_.Find(device) != nullptr) Exclude(device, why);
   }
   if (!why.empty()) {
     ++counts_.refused;
     if (result.built) Distrust(device, why);
     if (entry.direct) {
-      log_.Limited("refused a result of " + device.ToString() + ": " + why);
+      log_.Limited("rejected a result of " + device.ToString() + ": " + why);
       entry.done = false;
       return HandleLoss(sequence);
     }
-    // The delivery is over, and the order goes out as another one.
+    // Ends the delivery; the order is sent again under a new number.
     AcknowledgeHandle(entry.handle, AckType::kAck);
-    log_.Limited("an order goes out again: " + device.ToString() + ": " + why);
+    log_.Limited("an order is sent again: " + device.ToString() + ": " + why);
     constexpr double kMoment = 1;
     if (now - entry.refused_at >= kMoment) {
       ++entry.refusals;
@@ -302,7 +304,7 @@ void Dispatcher::Accept(LeaseTable::Entry& entry, const DeviceName& device, Orde
       Split();
       if (split_) entry.order.stage = Stage::kBuild;
     }
-    // An artifact that the broker has lost is built again.
+    // An artifact that the broker lost is built again.
     if (entry.order.stage == Stage::kRun && why.starts_with(kArtifactUnavailable)) {
       entry.order.stage = Stage::kBuild;
       entry.order.built.clear();
@@ -316,7 +318,7 @@ void Dispatcher::Accept(LeaseTable::Entry& entry, const DeviceName& device, Orde
     trial.attempt = context.request.attempt;
     trial.codegen_version = DeviceTraitsOf(trial.candidate.task.target).codegen_version;
     trial.metric = MetricOf(trial.candidate.task.target);
-    // A later one would count for more than those that are measured after it.
+    // A later time would give the trial precedence over trials measured after it.
     trial.finished_unix_seconds = std::min(trial.finished_unix_seconds, clock_.UnixSeconds());
   }
   switch (context.purpose) {
@@ -422,7 +424,7 @@ void Dispatcher::ConsiderCheck(const Candidate& candidate, const DeviceName& dev
   if (best > 0 && trial.value >= best) return;
   const double before = std::exchange(best, trial.value);
   constexpr std::uint64_t kParts = 1000;
-  // What is so much better than all before is always looked at.
+  // A result far better than all earlier ones is always checked.
   const bool leap = settings_.check_share > 0 && before > 0 && trial.value < kLeap * before;
   const bool drawn = leap || Mix64(++checks_seen_ + settings_.epoch) % kParts <
                                  static_cast<std::uint64_t>(settings_.check_share * kParts);
@@ -454,7 +456,7 @@ void Dispatcher::AcceptCheck(const OrderContext& context, const DeviceName& devi
   if (!measured && trial.outcome != Outcome::kWrongResult) return;
   if (measured && (trial.noisy() || context.value >= kBelievable * found)) return;
   ++counts_.checks_failed;
-  log_.Limited("a time of " + context.checked.ToString() + " was not found by " +
+  log_.Limited("a time reported by " + context.checked.ToString() + " was not confirmed by " +
                device.ToString());
   const bool grossly = measured && context.value < kLeap * found;
   if (++failed_checks_[context.checked.ToString()] < kMaxAccused && !grossly) return;
@@ -474,7 +476,7 @@ void Dispatcher::AcceptBaseline(const OrderContext& context, const DeviceName& d
       return Exclude(device, device_registry_.Find(device)->excluded);
     case DeviceRegistry::BaselineResult::kRecovered:
       PublishJob(now);
-      return Log("device " + device.ToString() + " is as it was, and measures again");
+      return Log("device " + device.ToString() + " has recovered, and measures again");
     default:
       return;
   }
@@ -486,7 +488,7 @@ void Dispatcher::Exclude(const DeviceName& device, const std::string& why) {
   });
   if (!others) {
     device_registry_.Exclude(device, "");
-    return Log("device " + device.ToString() + ": " + why + "; it is the only one, and goes on");
+    return Log("device " + device.ToString() + ": " + why + "; it is the only one, and continues");
   }
   device_registry_.Exclude(device, why);
   const std::vector<TrialSinceBaseline> given = std::exchange(trials_since_baseline_[device], {});

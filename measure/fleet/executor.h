@@ -9,36 +9,36 @@
 
 namespace tilewright::measure::fleet {
 
-/// What a worker builds and measures with: one device and its builders.
+/// Interface that a worker builds and measures with: one device and its builders.
 class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// Something that happened to an order.
+  /// Event of one order.
   struct Event {
-    std::uint64_t number = 0;  ///< as given to Start
-    bool over = true;          ///< false: it has only begun
+    std::uint64_t number = 0;  ///< number that Start received
+    bool over = true;          ///< false: the order has only started
     std::vector<Trial> trials;
-    std::optional<Built> built;  ///< of an order that was only to be built
-    std::string artifact;        ///< ... and its bytes
+    std::optional<Built> built;  ///< of a build-only order
+    std::string artifact;        ///< bytes of this artifact
     std::string refusal;
-    double seconds = 0;  ///< that it kept the device, or a builder, busy
+    double seconds = 0;  ///< time that the order occupied the device or a builder
   };
 
-  /// Takes an order, which it works on when those before are done. Never blocks.
-  /// artifacts: the bytes of what `order.built` names, checked.
+  /// Queues an order after the earlier ones. Never blocks. artifacts: verified bytes of the
+  /// artifacts that `order.built` names.
   virtual void Start(std::uint64_t number, const Order& order,
                      const std::vector<std::string>& artifacts) = 0;
-  /// Nobody wants it any more: no more events of it need come.
+  /// Cancels an order. Further events of it are optional.
   virtual void Drop(std::uint64_t number) = 0;
-  /// What has happened since the last call.
+  /// Returns the events since the last call.
   virtual std::vector<Event> Take() = 0;
-  /// When Take will have something, in seconds of a monotonic clock; infinite: nobody knows, and
-  /// the broker's Wake is called then.
+  /// Returns the monotonic time in seconds at which Take will have an event. Infinite: unknown; the
+  /// executor then calls the broker's Wake.
   virtual double next_event() const = 0;
-  /// Seconds that a constant piece of work took on the device in the last moments; 0: unknown.
+  /// Returns the most recent interference probe of the device, in seconds; 0: unknown.
   virtual double probe_seconds() const { return 0; }
-  /// Not ok: it can not go on at all.
+  /// Returns an error if the executor cannot continue.
   virtual Status status() const { return {}; }
 };
 

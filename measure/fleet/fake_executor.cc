@@ -51,7 +51,7 @@ FakeExecutor::Event FakeExecutor::BuildOf(const Candidate& candidate) {
   built.kernel.workload = workload;
   built.kernel.epilogue = candidate.epilogue;
   if (DeviceTraitsOf(built.kernel.target).loops) built.kernel.symbol = kCandidateSymbol;
-  // Nobody runs it: any types do, as many as there are parameters.
+  // The function is never called: any types do, one for each parameter.
   constexpr std::size_t kMaxParameters = 12;
   for (std::size_t count = 2; count <= kMaxParameters; ++count) {
     const std::vector<TensorType> types(count, workload.data);
@@ -87,7 +87,7 @@ void FakeExecutor::Start(std::uint64_t number, const Order& order,
 
 void FakeExecutor::Drop(std::uint64_t number) {
   std::erase_if(works_, [number](const Work& work) { return work.number == number; });
-  // What is left moves up.
+  // Later orders move forward.
   double at = clock_.MonotonicSeconds();
   for (Work& work : works_) at = work.over_at = std::min(work.over_at, at + work.seconds);
   free_at_ = works_.empty() ? 0 : works_.back().over_at;

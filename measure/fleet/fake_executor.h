@@ -8,22 +8,22 @@
 
 namespace tilewright::measure::fleet {
 
-/// A device that is not there: each order takes its time, one after the other, and what a candidate
-/// is said to take follows from its config. For benchmarks, simulations and tests of a fleet.
+/// Simulated device. Orders take their time one after the other, and the values of a candidate
+/// follow from its config. For benchmarks, simulations and tests of a fleet.
 class FakeExecutor final : public Executor {
  public:
   struct Settings {
-    double seconds = 0.05;     ///< a trial takes
-    DeviceFingerprint device;  ///< what it says it is
-    double noise = 0;          ///< relative, of values; follows from config and order
-    bool verified = false;     ///< what it says of its results: only then may they win races
-    /// What times are multiplied by at a moment: a device that is slower, or becomes so. Empty: 1.
+    double seconds = 0.05;     ///< duration of a trial
+    DeviceFingerprint device;  ///< fingerprint that it reports
+    double noise = 0;          ///< relative noise of values; follows from config and order
+    bool verified = false;     ///< whether it reports results as verified; only these can win races
+    /// Factor on times at a given moment, to simulate a slow or drifting device. Empty: 1.
     std::function<double(double now)> slowness;
-    bool probe = true;  ///< it has one, which is slower when it is
-    /// A trial's own time instead of `seconds`. Empty: as above.
+    bool probe = true;  ///< has an interference probe, which slows down with the device
+    /// Duration of a trial by candidate, instead of `seconds`. Empty: `seconds`.
     std::function<double(const Candidate&)> takes;
   };
-  /// clock: outlives it.
+  /// clock: has to outlive the executor.
   FakeExecutor(Settings settings, Clock& clock) : settings_(std::move(settings)), clock_(clock) {}
 
   void Start(std::uint64_t number, const Order& order,
@@ -33,9 +33,9 @@ class FakeExecutor final : public Executor {
   double next_event() const override;
   double probe_seconds() const override;
 
-  /// Seconds that a candidate is said to take.
+  /// Returns the seconds that a candidate takes by its config.
   static double ValueOf(const Candidate& candidate);
-  /// The made-up device.
+  /// Returns the fingerprint of the simulated device.
   static DeviceFingerprint Device();
 
  private:
@@ -53,7 +53,7 @@ class FakeExecutor final : public Executor {
   std::deque<Work> works_;
   double free_at_ = 0;
   std::uint64_t trials_ = 0;
-  bool ran_ = false;  // a trial: its canary is measured beside it
+  bool ran_ = false;  // a trial: its interference probe is measured with it
 };
 
 }  // namespace tilewright::measure::fleet

@@ -8,16 +8,16 @@ namespace tilewright::measure::fleet {
 namespace {
 
 constexpr double kPollSeconds = 0.05;
-// A race whose device is lost is another one's, so often.
+// A race whose device is lost moves to another device, this many times.
 constexpr int kMaxRaces = 5;
 constexpr double kNoteSeconds = 30;
-// A race waits for a device so long beyond the job's deadline.
+// A race waits for a device this long beyond the job's deadline.
 constexpr double kLateSeconds = 5;
-// Who is there has said so by then.
+// Builders that are online have announced themselves within this time.
 constexpr double kBuildersSeconds = 4;
-// Two devices agree on a winner that is, on both, as near to the fastest as this.
+// Two devices agree if the winner is within this relative distance of the fastest on both.
 constexpr double kAgrees = 0.05;
-// A time below this share of what another worker finds for the same kernel is not served.
+// A time below this share of another worker's time for the same kernel is rejected.
 constexpr double kBelievableOf = 0.8;
 
 }  // namespace
@@ -60,7 +60,7 @@ void FleetMeasurer::Account() {
 Result<std::optional<Reply>> FleetMeasurer::Next(double timeout_seconds) {
   const double until = clock_.MonotonicSeconds() + timeout_seconds;
   Account();
-  // What has come is looked at once for many replies.
+  // One poll can yield many replies, which are returned before the next poll.
   auto reply = dispatcher_.Take();
   if (reply) return std::optional<Reply>(*std::move(reply));
   while (true) {
@@ -82,7 +82,7 @@ void FleetMeasurer::NoteWaiting() {
       now - start_seconds_ > kNoteSeconds / 3 && now - logged_at_ > kNoteSeconds) {
     logged_at_ = now;
     settings_.on_note("no device of class " + settings_.device_class +
-                      " is there; waiting for one");
+                      " is online; waiting for one");
   }
   if (!dispatcher_.lacks_builders()) {
     builders_at_ = 0;
@@ -100,9 +100,9 @@ std::vector<std::uint64_t> FleetMeasurer::CancelPending() { return dispatcher_.C
 
 int FleetMeasurer::capacity() const {
   constexpr int kMin = 8;
-  // What is on its way to the store, where devices answer sooner than that takes.
+  // Covers the trials on their way to the store, if devices reply faster than the store writes.
   constexpr double kStoreSeconds = 0.25;
-  // Devices say how much they take, and each order is kept here.
+  // Devices announce their capacity, and each order occupies memory here.
   constexpr int kMax = 1 << 16;
   return std::clamp(std::max(2 * dispatcher_.device_registry().measure_slots(),
                              static_cast<int>(std::min<double>(kMax, kStoreSeconds * rate_))),
@@ -137,7 +137,7 @@ Result<Dispatcher::RaceResult> FleetMeasurer::RaceOn(const std::vector<Candidate
       if (!must) return NotFound("there is no second device");
       if (dispatcher_.remaining_seconds().value_or(0) < -kLateSeconds) {
         return Unavailable(
-            "the deadline is over, and no device is there that could race the finalists");
+            "the deadline is over, and no device is available to race the finalists");
       }
       (void)Next(kPollSeconds);
       continue;
@@ -200,7 +200,7 @@ void FleetMeasurer::Confirm(const std::vector<Candidate>& finalists, const RaceS
                     first.device.ToString().c_str(), claimed, second->device.ToString().c_str(),
                     found);
       said.unconfirmed_reason = text;
-      if (settings_.on_note) settings_.on_note("a race is refused: " + said.unconfirmed_reason);
+      if (settings_.on_note) settings_.on_note("a race is rejected: " + said.unconfirmed_reason);
       first.trials = std::move(second->trials);
     }
   }

@@ -10,19 +10,19 @@
 
 namespace tilewright::measure::fleet {
 
-/// How sure the winner of a race is.
+/// Confirmation of a race's winner by a second device.
 struct Confirmation {
   std::string workload;  ///< key
-  /// "" if a second device says the same; else why nobody knows: there is none, or it says
-  /// something else.
+  /// Empty if a second device confirmed the winner. Otherwise the reason: no second device, or it
+  /// measured another time.
   std::string unconfirmed_reason;
 };
 
-/// Measures on the devices of a fleet that are of one class.
+/// Measurer on the fleet's devices of one class.
 class FleetMeasurer final : public Measurer {
  public:
-  /// stop: once true, waiting for devices ends with kUnavailable; may be null. broker, clock, stop
-  /// outlive it. Errors: the broker's.
+  /// Connects the measurer to its fleet. stop: once true, waits for devices end with kUnavailable;
+  /// may be null. broker, clock, stop: have to outlive the measurer. Errors: the broker's.
   static Result<std::unique_ptr<FleetMeasurer>> Create(DispatcherSettings settings, Broker& broker,
                                                        Clock& clock,
                                                        const std::atomic<bool>* stop = nullptr);
@@ -39,7 +39,8 @@ class FleetMeasurer final : public Measurer {
   TimeSplit time_split() const override;
   const DeviceFingerprint& device() const override { return device_; }
   double resolution() const override;
-  /// On one device; then the winner again on a second one, where there is one.
+  /// Races the finalists on one device, then measures the winner on a second device if there is
+  /// one.
   Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists,
                                   const RaceSettings& terms) override;
 
@@ -51,7 +52,7 @@ class FleetMeasurer final : public Measurer {
   Result<Dispatcher::RaceResult> RaceOn(const std::vector<Candidate>& finalists,
                                         const RaceSettings& terms,
                                         const std::optional<DeviceName>& other_than, bool must);
-  /// Replaces the trials of `first` where another worker does not find its winner's time.
+  /// Replaces the trials of `first` if another worker does not confirm its winner's time.
   void Confirm(const std::vector<Candidate>& finalists, const RaceSettings& terms,
                Dispatcher::RaceResult& first);
   bool stopped() const { return stop_ != nullptr && stop_->load(); }
@@ -64,7 +65,7 @@ class FleetMeasurer final : public Measurer {
   const std::atomic<bool>* stop_;
   Dispatcher dispatcher_;
   const double start_seconds_;
-  double rated_at_ = 0, rate_ = 0;  // results a second, of the last second or so
+  double rated_at_ = 0, rate_ = 0;  // results per second, over the last second or so
   std::int64_t rated_done_ = 0;
   double logged_at_ = 0, builders_at_ = 0, accounted_at_ = 0, idle_seconds_ = 0;
   std::vector<Confirmation> confirmations_;

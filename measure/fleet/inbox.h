@@ -12,9 +12,9 @@
 
 namespace tilewright::measure::fleet {
 
-/// What has come for a member, and how its connection is: put in by threads of a library, taken out
-/// by the member's. Bounded: what is said while much has not been taken out is dropped, as the
-/// network may drop it, and the member is told so. Thread-safe.
+/// Queue of incoming events and connection state of a member. Threads of the network library write,
+/// the member's thread reads. Bounded: if the member reads too slowly, messages are dropped, as the
+/// network may drop them, and an event reports this. Thread-safe.
 class Inbox {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
@@ -27,7 +27,7 @@ class Inbox {
     if (full && !std::exchange(dropping_, true)) {
       incoming = BrokerEvent();
       incoming.kind = BrokerEvent::Kind::kRejected;
-      incoming.payload = "more messages come than are read: some are dropped";
+      incoming.payload = "messages arrive faster than they are read: some are dropped";
     } else if (full) {
       return;
     }
@@ -35,7 +35,7 @@ class Inbox {
     incoming_.push_back(std::move(incoming));
     changed_.notify_one();
   }
-  /// Ends the wait of Next, of this one or the next call.
+  /// Ends the wait of the current or next call of Next.
   void Wake() {
     const std::lock_guard lock(mutex_);
     woken_ = true;
@@ -56,7 +56,7 @@ class Inbox {
     dropping_ = dropping_ && bytes_ > max_bytes_ / 2;
     return first;
   }
-  /// The connection was lost, or made again.
+  /// Records that the connection was lost or restored.
   void SetConnected(bool connected) {
     const std::lock_guard lock(mutex_);
     connected_ = connected;
@@ -72,13 +72,13 @@ class Inbox {
     const std::lock_guard lock(mutex_);
     return connections_;
   }
-  /// A subscription hears nothing more, or the connection.
+  /// Counts a subscription or connection that has closed.
   void Completed() {
     const std::lock_guard lock(mutex_);
     ++completed_;
     changed_.notify_one();
   }
-  /// Waits until so many do, some seconds at most.
+  /// Waits until `count` of them have closed, for some seconds at most.
   void WaitForCompleted(std::size_t count) {
     std::unique_lock lock(mutex_);
     constexpr std::chrono::seconds kMax(5);

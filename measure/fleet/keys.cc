@@ -13,10 +13,10 @@ namespace tilewright::measure::fleet {
 namespace {
 
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-// The first letters that prefixes give: S and U.
+// Prefixes of the encoding's first letters, S and U.
 constexpr std::uint8_t kSeedPrefix = 18 << 3, kUserPrefix = 20 << 3;
 
-/// CRC-16/XMODEM.
+/// Returns the CRC-16/XMODEM.
 std::uint16_t Crc16(const std::vector<std::uint8_t>& bytes) {
   std::uint16_t crc = 0;
   for (const std::uint8_t byte : bytes) {
@@ -45,7 +45,7 @@ std::string EncodeKey(std::vector<std::uint8_t> bytes) {
   return text;
 }
 
-/// Without the checksum; empty if it is none of such a text.
+/// Decodes a key without its checksum; empty if the text is invalid.
 std::vector<std::uint8_t> DecodeKey(std::string_view text) {
   std::vector<std::uint8_t> bytes;
   std::uint32_t bits = 0;
@@ -81,7 +81,7 @@ Result<UserKey> MakeUserKey() {
   if (sodium_init() < 0) return Internal("the cryptographic library does not start");
   std::array<std::uint8_t, crypto_sign_SEEDBYTES> seed{};
   randombytes_buf(seed.data(), seed.size());
-  // The prefixes of a seed and of what it is of share the first ten bits.
+  // The prefixes of a seed and of its key type share the first ten bits.
   std::vector<std::uint8_t> bytes = {static_cast<std::uint8_t>(kSeedPrefix | (kUserPrefix >> 5)),
                                      static_cast<std::uint8_t>((kUserPrefix & 31) << 3)};
   bytes.insert(bytes.end(), seed.begin(), seed.end());
@@ -97,7 +97,7 @@ Result<std::string> PublicKeyOf(std::string_view seed) {
   const bool good = bytes.size() == kPrefix + crypto_sign_SEEDBYTES &&
                     (bytes[0] & 0xf8) == kSeedPrefix &&
                     (((bytes[0] & 7) << 5) | (bytes[1] >> 3)) == kUserPrefix;
-  if (!good) return InvalidArgument("this is no seed of a user's key (SU…)");
+  if (!good) return InvalidArgument("this is not the seed of a user's key (SU…)");
   std::string key = PublicOf(bytes.data() + kPrefix);
   sodium_memzero(bytes.data(), bytes.size());
   return key;

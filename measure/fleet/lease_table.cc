@@ -54,7 +54,7 @@ void LeaseTable::EndLease(Entry& entry) {
   leased_.erase(entry.order.sequence);
   ++lost_;
   if (entry.lost_at == 0) entry.lost_at = entry.last_seen_at;
-  // One process counts once, however often it was given the order.
+  // A process counts once, even if it received the order several times.
   const std::string who = entry.holder.ToString() + "/" + entry.instance;
   if (std::ranges::find(entry.lost_with, who) == entry.lost_with.end()) {
     entry.lost_with.push_back(who);
@@ -65,12 +65,12 @@ LeaseTable::LeaseStatus LeaseTable::Refresh(const DeviceName& device, const std:
                                             const Lease& lease, double now) {
   Entry* entry = Find(lease.sequence);
   if (entry == nullptr || entry->done) return LeaseStatus::kFinished;
-  // Whoever does not know the token was not given it, whatever fence is claimed.
+  // A device without the token never received the order, whatever its fence.
   if (lease.fence < entry->fence || lease.token != entry->order.token) return LeaseStatus::kStale;
   const bool same = entry->leased && lease.fence == entry->fence && entry->holder == device &&
                     entry->instance == instance;
   if (entry->leased && !same) {
-    // Of one delivery that two claim to have, the first one has it.
+    // If two devices claim the same delivery, the first one holds it.
     if (lease.fence == entry->fence) return LeaseStatus::kStale;
     EndLease(*entry);
   }
@@ -110,7 +110,7 @@ void LeaseTable::RevokeResult(Entry& entry, double now) {
 }
 
 std::vector<std::uint64_t> LeaseTable::Expire(double now, double seconds) {
-  // Leases only get longer, so that most calls need not go through all of them.
+  // Leases only get longer, so most calls do not need a scan of all leases.
   if (now < expires_at_) return {};
   std::vector<std::uint64_t> over;
   double oldest = now;

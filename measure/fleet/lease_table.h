@@ -10,88 +10,92 @@
 
 namespace tilewright::measure::fleet {
 
-/// The orders of one tuner that are not done: who has which, since when nobody has spoken for it,
-/// and which of several answers counts. Broker and workers may lose, double and delay what they
-/// like: an order has one result. Knows no clock and no broker. Not thread-safe.
+/// Unfinished orders of one tuner: the lease holder of each order, the time of its last heartbeat,
+/// and which of several results counts. Each order has one result, even if the broker and workers
+/// lose, duplicate and delay messages. Callers pass the time; the table uses no clock and no
+/// broker. Not thread-safe.
 class LeaseTable {
  public:
   struct Entry {
     Order order;
-    std::uint64_t ticket = 0;  ///< the caller's
-    bool direct = false;       ///< said to a device, in no queue
-    bool moved = false;        ///< ... from a queue, where nobody spoke for it
-    double queued_at = 0;      ///< when it was last put into a queue, or said
+    std::uint64_t ticket = 0;  ///< the caller's ticket
+    bool direct = false;       ///< sent to one device, in no queue
+    bool moved = false;        ///< moved out of a queue, because no device leased it
+    double queued_at = 0;      ///< when it was last enqueued or sent
 
-    bool leased = false;                 ///< somebody has it
-    Fence fence;                         ///< of the newest delivery that was heard of
-    DeviceName holder;                   ///< who had that one
-    std::string instance;                ///< ... in which process
-    bool started = false;                ///< ... and began with it
-    std::string handle;                  ///< ... for the broker
-    double last_seen_at = 0;             ///< when its holder last spoke for it
-    double extended_at = 0;              ///< when the broker was last told so
-    bool done = false;                   ///< its result was taken, and is not stored yet
-    int unclaimed_audits = 0;            ///< audits in a row that found it taken by nobody known
-    int refusals = 0;                    ///< by those who had it and would not do it: moments
-    double refused_at = 0;               ///< the last of them
-    std::vector<std::string> lost_with;  ///< processes of workers that were lost with it
-    double lost_at = 0;                  ///< last word of who was lost with it; 0: nobody was
+    bool leased = false;                 ///< a device holds the lease
+    Fence fence;                         ///< of the newest known delivery
+    DeviceName holder;                   ///< device of that delivery
+    std::string instance;                ///< process of the holder
+    bool started = false;                ///< the holder has started the order
+    std::string handle;                  ///< the broker's handle of the delivery
+    double last_seen_at = 0;             ///< last heartbeat of the holder
+    double extended_at = 0;              ///< last kInProgress to the broker
+    bool done = false;                   ///< the result was accepted, and is not stored yet
+    int unclaimed_audits = 0;            ///< consecutive audits that found it delivered to an
+                                         ///< unknown device
+    int refusals = 0;                    ///< refusals by holders, at distinct times
+    double refused_at = 0;               ///< time of the last refusal
+    std::vector<std::string> lost_with;  ///< processes of workers that were lost while they held it
+    double lost_at = 0;                  ///< last message of the lost holder; 0: none was lost
   };
 
-  /// Number of a new order, which is put into its `sequence`.
+  /// Adds an order, sets its `sequence`, and returns that number.
   std::uint64_t Add(Order order, std::uint64_t ticket, bool direct, double now);
-  /// Null: it is none, or stored.
+  /// Returns null if the order does not exist, or is stored.
   Entry* Find(std::uint64_t sequence);
   const std::map<std::uint64_t, Entry>& entries() const { return entries_; }
   std::map<std::uint64_t, Entry>& entries() { return entries_; }
-  /// The order goes out once more: what earlier deliveries say does not count any more.
+  /// Resends the order. Messages of earlier deliveries no longer count.
   void Resend(Entry& entry, double now);
-  /// The same, to one device; and from there back into its queue.
+  /// MoveToDevice resends the order to one device; MoveToQueue moves it back into its queue.
   void MoveToDevice(Entry& entry, double now);
   void MoveToQueue(Entry& entry);
 
   enum class LeaseStatus : std::uint8_t {
-    kHeld,      ///< the sender has it
-    kStale,     ///< somebody else got it later, or will; or the sender was never given it
-    kFinished,  ///< it is done: nobody is to go on with it
+    kHeld,      ///< the sender holds the lease
+    kStale,     ///< another device holds a later lease or will, or the sender never held one
+    kFinished,  ///< the order is finished: the holder can stop
   };
-  /// A device says that it has an order. Where that is news of a later delivery, the one before is
-  /// lost.
+  /// Renews the lease from a heartbeat of its holder. If the heartbeat reveals a later delivery,
+  /// the earlier lease is lost.
   LeaseStatus Refresh(const DeviceName& device, const std::string& instance, const Lease& lease,
                       double now);
 
   enum class ResultStatus : std::uint8_t {
-    kAccepted,   ///< it counts; the order is done
-    kStale,      ///< of a delivery that somebody else's followed: refused
-    kDuplicate,  ///< the order is done already
+    kAccepted,   ///< it counts; the order is finished
+    kStale,      ///< superseded by a later delivery: rejected
+    kDuplicate,  ///< the order is finished already
   };
   ResultStatus ClassifyResult(const DeviceName& device, const std::string& instance,
                               const Lease& lease, double now);
-  /// The result that was judged kAccepted is none, as the sender did not do it: others may.
+  /// Revokes a result that was judged kAccepted, because the sender did not execute the order.
+  /// Other devices may take it.
   void RevokeResult(Entry& entry, double now);
 
-  /// Orders that nobody has spoken for during `seconds`, which are the same in each call: their
-  /// lease is over.
+  /// Returns the orders without a heartbeat for `seconds` and ends their leases. `seconds` has to
+  /// be the same in each call.
   std::vector<std::uint64_t> Expire(double now, double seconds);
-  /// A device is gone, or is of another process now: so are its leases, but those of `instance`.
-  /// returns their orders.
+  /// Ends the leases of a lost or restarted device, except those of the process `instance`. Returns
+  /// their orders.
   std::vector<std::uint64_t> Lose(const DeviceName& device, const std::string& instance,
                                   double now);
-  /// For so long nobody was listening: it is not the holders' fault.
+  /// Extends the leases by `seconds`, after a time in which the tuner received nothing.
   void ExtendDeadlines(double seconds);
-  /// Forgets an order.
+  /// Removes an order.
   void Remove(std::uint64_t sequence);
-  /// Orders that somebody has, and those that were said directly: there may be many that wait.
+  /// Returns leased orders and those sent directly; a small subset while many orders wait.
   const std::set<std::uint64_t>& leased() const { return leased_; }
   const std::set<std::uint64_t>& direct() const { return direct_; }
 
-  /// The number that the next order gets.
+  /// Returns the number that the next order gets.
   std::uint64_t next() const { return next_; }
 
-  std::int64_t late() const { return late_; }              ///< results that were refused
-  std::int64_t duplicates() const { return duplicates_; }  ///< ... and those that came again
-  std::int64_t lost() const { return lost_; }  ///< leases that were over without a result
-  /// Longest time from the last word of who was lost with an order until somebody else had it.
+  std::int64_t late() const { return late_; }              ///< rejected stale results
+  std::int64_t duplicates() const { return duplicates_; }  ///< rejected duplicates
+  std::int64_t lost() const { return lost_; }              ///< leases that ended without a result
+  /// Returns the longest time from the last message of a lost holder until another device leased
+  /// the order.
   double longest_recovery() const { return longest_recovery_; }
 
  private:
@@ -99,7 +103,7 @@ class LeaseTable {
 
   std::map<std::uint64_t, Entry> entries_;
   std::set<std::uint64_t> leased_, direct_;
-  double expires_at_ = 0;  // no lease is over before
+  double expires_at_ = 0;  // no lease expires earlier
   std::uint64_t next_ = 1;
   std::int64_t late_ = 0, duplicates_ = 0, lost_ = 0;
   double longest_recovery_ = 0;

@@ -1,5 +1,5 @@
-// A broker within the process: queues, subjects and blobs in memory, time from the clock it is
-// given. Tests and the simulation of a fleet run the code of tuners and workers on it.
+// Broker within the process: queues, subjects and objects in memory, time from an injected clock.
+// Tests and the fleet simulation run the code of tuners and workers on it.
 #include "measure/fleet/memory_broker.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ class InMemoryBroker::Member final : public Broker {
   void CloseQueue(const Queue& queue) override { hub_.queues_.erase(queue); }
   Status Enqueue(const Queue& queue, std::string_view payload) override {
     const auto found = hub_.queues_.find(queue);
-    if (found == hub_.queues_.end() || hub_.away) return {};  // it goes nowhere, as it would
+    if (found == hub_.queues_.end() || hub_.away) return {};  // lost, as with the real broker
     const int copies = hub_.copies ? hub_.copies(queue.subject) : 1;
     for (int i = 0; i < copies; ++i) {
       const std::uint64_t number = hub_.next_++;
@@ -87,7 +87,7 @@ class InMemoryBroker::Member final : public Broker {
       hub_.advance_at_ = std::min(hub_.advance_at_, now + seconds);
     } else if (!held.fetches.empty() && held.fetches.back().member == this &&
                held.fetches.back().until <= now) {
-      held.fetches.pop_back();  // others are looked at when their time has come
+      held.fetches.pop_back();  // the others end at their own deadline
       Over(queue);
     }
     return {};

@@ -14,38 +14,38 @@
 
 namespace tilewright::measure::fleet {
 
-/// A broker in memory, with whatever clock: for tests and for simulations, where it behaves as the
-/// real one does, or as badly as it is told to. Not thread-safe.
+/// Broker in memory with an injected clock, for tests and simulations. Behaves like the real
+/// broker, or injects faults on request. Not thread-safe.
 class InMemoryBroker {
  public:
-  /// clock: outlives it.
+  /// clock: has to outlive the broker.
   explicit InMemoryBroker(Clock& clock) : clock_(clock) {}
 
-  /// One member's connection. It outlives neither hub nor clock.
+  /// Connects one member. The hub and the clock have to outlive the connection.
   std::unique_ptr<Broker> Connect();
 
-  /// How often a message of this subject arrives: 0 loses it, 2 doubles it. Empty: once.
+  /// Number of times that a message of this subject arrives: 0 loses it, 2 duplicates it. Empty:
+  /// once.
   std::function<int(const std::string& subject)> copies;
-  /// Called with each connection that something has come for, so that its owner may look. May be
-  /// empty.
+  /// Called for each connection with a new event, so that its owner can poll. May be empty.
   std::function<void(Broker&)> on_incoming;
-  /// Nobody is connected, and nothing that is said or asked comes anywhere.
+  /// Disconnects all members; messages and requests are lost.
   bool away = false;
-  /// Everything that it holds is gone, and nobody was told.
+  /// Drops all streams and objects without a notification.
   void DropAllState();
-  /// Hands out what nobody spoke for in time, and ends fetches. Called by members' Next, too.
+  /// Redelivers messages with expired leases, and ends fetches. Next of members calls it, too.
   void Advance();
-  /// When Advance has something to do next; infinite: nothing.
+  /// Returns the time of Advance's next action; infinite: none.
   double NextDeadline() const;
-  std::int64_t said() const { return published_; }  ///< messages
-  std::int64_t queued() const { return queued_; }   ///< messages put into queues
+  std::int64_t said() const { return published_; }  ///< published messages
+  std::int64_t queued() const { return queued_; }   ///< enqueued messages
 
  private:
   class Member;
   struct Message {
     std::string payload;
     std::int64_t deliveries = 0;
-    double free_at = 0;  // 0: nobody has it
+    double free_at = 0;  // 0: not leased
   };
   struct PendingFetch {
     Member* member;
@@ -53,7 +53,7 @@ class InMemoryBroker {
     double until;
   };
   struct QueueState {
-    std::map<std::uint64_t, Message> messages;  // by number, waiting and handed out
+    std::map<std::uint64_t, Message> messages;  // by number, waiting and delivered
     std::set<std::uint64_t> waiting, out;       // numbers
     std::deque<PendingFetch> fetches;
     Queue queue;
@@ -62,7 +62,7 @@ class InMemoryBroker {
   void HandOut(QueueState& held);
 
   Clock& clock_;
-  /// Who hears a subject: worked out once for each.
+  /// Returns the subscribers of a subject. Cached by subject.
   const std::vector<std::uint64_t>& RouteOf(const std::string& subject);
 
   std::map<std::uint64_t, Member*> members_;                            // by their numbers
@@ -72,10 +72,10 @@ class InMemoryBroker {
   std::uint64_t next_ = 1;
   std::int64_t published_ = 0, queued_ = 0;
   std::int64_t losses_ = 0;
-  double advance_at_ = 0;  // nothing is due before
+  double advance_at_ = 0;  // no action is due earlier
 };
 
-/// Whether a subject is one of a pattern's.
+/// Returns whether a subject matches a pattern.
 bool Matches(std::string_view pattern, std::string_view subject);
 
 }  // namespace tilewright::measure::fleet

@@ -1,7 +1,7 @@
-// NATS JetStream by the C library. What is asked of JetStream all the time (fetching,
-// acknowledging, counting) is said on its own subjects with answers to one inbox, so that nothing
-// waits; what is asked once (streams, consumers) goes through the library's calls. Everything that
-// comes is put into one list by the library's threads, and taken out by Next.
+// NATS JetStream by the C library. Frequent requests (fetch, acknowledge, count) are published on
+// their own subjects with replies to one inbox, so that no call blocks. Rare requests (streams,
+// consumers) use the library's calls. The library's threads append all incoming messages to one
+// list, and Next takes them out.
 
 #include <nats/nats.h>
 
@@ -34,9 +34,9 @@ Status Failed(const std::string& what, natsStatus status) {
   return forbidden ? Unsupported(std::move(text)) : Unavailable(std::move(text));
 }
 
-/// Foreign errors of JetStream: a code and what the server said.
+/// Converts a JetStream error: a status, a code and the server's message.
 Status Refused(const std::string& what, natsStatus status, jsErrCode code) {
-  // What one may not do is not answered.
+  // The server does not reply to forbidden requests.
   const bool forbidden = status == NATS_TIMEOUT || status == NATS_NOT_PERMITTED;
   Status failed = Failed(what, status);
   if (!forbidden) {
@@ -91,7 +91,7 @@ class NatsBroker final : public Broker {
   static void OnFound(natsConnection*, void* self) {
     static_cast<NatsBroker*>(self)->inbox_.SetConnected(true);
   }
-  /// The last that the library says of a connection.
+  /// Last callback of the library for a connection.
   static void OnClosed(natsConnection*, void* self) {
     static_cast<NatsBroker*>(self)->inbox_.Completed();
   }
@@ -113,9 +113,10 @@ class NatsBroker final : public Broker {
   Status PendingFetch(const std::string& subject, const std::string& kind,
                       std::string_view payload);
   Status OpenStream(const std::string& name, const std::string& subject, bool queue);
-  /// Copies that a stream is to have: three, where the connection knows as many servers.
+  /// Returns the number of stream replicas: three if the connection knows that many servers.
   std::int64_t Replicas() const;
-  /// A stream of the days when there were fewer servers gets its copies, as far as this user may.
+  /// Raises the replicas of a stream from a smaller cluster, as far as this user has the
+  /// permission.
   void Spread(const jsStreamInfo& stream);
   Queue QueueNumbered(const std::string& number, bool fetched);
 
@@ -125,21 +126,21 @@ class NatsBroker final : public Broker {
   natsOptions* options_ = nullptr;
   natsConnection* connection_ = nullptr;
   jsCtx* jetstream_ = nullptr;
-  bool may_all_ = false;  // nobody has a key, or this one is the administrator's
+  bool may_all_ = false;  // the server has no user keys, or this is the administrator's
   std::map<std::string, natsSubscription*> subscriptions_;
   std::size_t completing_ = 0;
 
   std::mutex numbers_mutex_;
-  std::vector<Queue> numbered_;             // queues that were asked about
-  std::map<Queue, std::uint64_t> fetches_;  // the last one of each
+  std::vector<Queue> numbered_;             // queues of sent requests
+  std::map<Queue, std::uint64_t> fetches_;  // the last one of each queue
   std::map<std::uint64_t, std::string> objects_;
   std::uint64_t next_ = 1;
 };
 
 NatsBroker::~NatsBroker() {
   if (connection_ != nullptr) {
-    // A thread of the library says afterwards that the connection is lost: it must find somebody,
-    // or it is stuck, and all connections of this process with it.
+    // A thread of the library reports the lost connection afterwards. It has to find this object,
+    // or it blocks, and with it all connections of this process.
     natsConnection_Close(connection_);
     inbox_.WaitForCompleted(completing_ + 1);
   }
@@ -191,7 +192,7 @@ Status NatsBroker::Open(const Address& address, const std::string& client) {
   if (status != NATS_OK) return Failed("fleet " + address.url, status);
   char* made = nullptr;
   status = natsInbox_Create(&made);
-  if (status != NATS_OK) return Failed("an inbox", status);
+  if (status != NATS_OK) return Failed("creating an inbox", status);
   std::string random = made;
   natsInbox_Destroy(made);
   inbox_subject_ = inbox + "." + random.substr(random.rfind('.') + 1);
@@ -205,7 +206,7 @@ Status NatsBroker::Subscribe(const std::string& pattern) {
   natsStatus status =
       natsConnection_Subscribe(&subscription, connection_, pattern.c_str(), &OnMessage, this);
   if (status != NATS_OK) return Failed(pattern, status);
-  // Nothing is dropped for being many: a tuner that stood still has much to read.
+  // No limit on pending messages: a tuner that was paused has a backlog to read.
   (void)natsSubscription_SetPendingLimits(subscription, -1, -1);
   if (natsSubscription_SetOnCompleteCB(subscription, &OnCompleted, this) == NATS_OK) ++completing_;
   subscriptions_[pattern] = subscription;
@@ -251,7 +252,7 @@ void NatsBroker::Spread(const jsStreamInfo& stream) {
   if (!may_all_ || stream.Config->Replicas >= replicas) return;
   stream.Config->Replicas = replicas;
   jsStreamInfo* info = nullptr;
-  // It works as it is, too.
+  // Best effort: the stream works with fewer replicas, too.
   (void)js_UpdateStream(&info, jetstream_, stream.Config, nullptr, nullptr);
   jsStreamInfo_Destroy(info);
 }
@@ -263,7 +264,8 @@ Status NatsBroker::OpenStream(const std::string& name, const std::string& subjec
   if (status == NATS_OK) Spread(*info);
   jsStreamInfo_Destroy(info);
   if (status == NATS_OK) return {};
-  constexpr const char* kOpen = "; who runs the fleet makes it by `tilewright fleet open CLASS`";
+  constexpr const char* kOpen =
+      "; the fleet's operator creates it with `tilewright fleet open CLASS`";
   if (status != NATS_NOT_FOUND) {
     const Status refused = Refused("stream " + name, status, code);
     return {refused.code(), refused.message() + kOpen};
@@ -288,13 +290,14 @@ Status NatsBroker::OpenStream(const std::string& name, const std::string& subjec
     jsStreamInfo_Destroy(info);
   };
   add();
-  // The addresses may be of one server, or of servers that are no cluster, or not up yet.
+  // The addresses may belong to one server, to servers without a cluster, or to servers that are
+  // not up yet.
   if (status != NATS_OK && status != NATS_NOT_PERMITTED && config.Replicas > 1) {
     config.Replicas = 1;
     add();
   }
   if (status == NATS_OK) return {};
-  const Status refused = Refused("making the stream " + name, status, code);
+  const Status refused = Refused("creating the stream " + name, status, code);
   return {refused.code(), refused.message() + kOpen};
 }
 
@@ -304,8 +307,8 @@ Status NatsBroker::OpenQueue(const Queue& queue) {
   if (queue.stream.starts_with(kBuildStreams)) {
     TW_RETURN_IF_ERROR(OpenStream(kArtifactStream, "tw.artifact.>", /*queue=*/false));
   }
-  // The subject of the request has the filter in it, so that permissions can be given by it; the
-  // library's call has not.
+  // The request's subject contains the filter, so that permissions can be granted by it. The
+  // library's call does not put it there.
   constexpr std::int64_t kMaxOut = 65536, kMaxAsking = 16384, kInactive = 3600 * kNanoseconds;
   const Json config = {{"durable_name", queue.consumer},
                        {"name", queue.consumer},
@@ -325,18 +328,20 @@ Status NatsBroker::OpenQueue(const Queue& queue) {
   natsMsg* answer = nullptr;
   const natsStatus status = natsConnection_RequestString(&answer, connection_, subject.c_str(),
                                                          request.c_str(), kMilliseconds);
-  const std::string what = "making the queue " + queue.consumer;
+  const std::string what = "creating the queue " + queue.consumer;
   if (status != NATS_OK) return Refused(what, status, static_cast<jsErrCode>(0));
   const auto json =
       ParseJson({natsMsg_GetData(answer), static_cast<std::size_t>(natsMsg_GetDataLength(answer))});
   natsMsg_Destroy(answer);
-  if (!json.ok() || !json->is_object()) return Unavailable(what + ": the server's answer is none");
+  if (!json.ok() || !json->is_object())
+    return Unavailable(what + ": the server's reply is not JSON");
   if (!json->contains("error")) return {};
   return Unavailable(what + ": " + DumpJson((*json)["error"]).substr(0, 300));
 }
 
 void NatsBroker::CloseQueue(const Queue& queue) {
-  // What this user may not do is refused, and nobody waits for it: the queue ends by itself, too.
+  // The server rejects the request if this user lacks the permission. Nothing waits for it, because
+  // the queue also expires by itself.
   const std::string purge = DumpJson(Json{{"filter", queue.subject}});
   (void)PendingFetch("$JS.API.STREAM.PURGE." + queue.stream, "x", purge);
   (void)PendingFetch("$JS.API.CONSUMER.DELETE." + queue.stream + "." + queue.consumer, "x", "");
@@ -451,14 +456,14 @@ void NatsBroker::TakeAnswer(natsMsg* message, const std::string& subject, std::s
     if (code.empty() || code == "100") return;
     incoming.kind = BrokerEvent::Kind::kFetchDone;
     incoming.queue = QueueNumbered(number, /*fetched=*/true);
-    if (incoming.queue.stream.empty()) return;  // of an earlier one
+    if (incoming.queue.stream.empty()) return;  // of an earlier fetch
   } else if (kind == "i") {
     incoming.kind = BrokerEvent::Kind::kQueueInfo;
     incoming.queue = QueueNumbered(number, /*fetched=*/false);
     const auto json = ParseJson(payload);
     if (!json.ok() || !json->is_object()) return;
     if (json->contains("error")) {
-      // Only one that is certainly not there is gone.
+      // The queue counts as gone only if the server reports that it does not exist.
       const Json& error = (*json)["error"];
       if (error.value("code", 0) != 404) return;
       incoming.out = -1;
@@ -479,11 +484,11 @@ void NatsBroker::TakeAnswer(natsMsg* message, const std::string& subject, std::s
     return;
   } else {
     incoming.kind = BrokerEvent::Kind::kRejected;
-    incoming.payload = "a message was not taken: no stream for it";
+    incoming.payload = "a message was not accepted: no stream for it";
     if (code.empty()) {
       const auto json = ParseJson(payload);
       if (json.ok() && json->is_object() && !json->contains("error")) return;
-      incoming.payload = "a message was not taken: " + payload.substr(0, 300);
+      incoming.payload = "a message was not accepted: " + payload.substr(0, 300);
     }
   }
   inbox_.Put(std::move(incoming));

@@ -1,4 +1,4 @@
-// Stands for nats_broker.cc where its library is not installed.
+// Replaces nats_broker.cc if its library is not installed.
 
 #include "measure/fleet/connect.h"
 

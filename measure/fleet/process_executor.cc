@@ -18,7 +18,7 @@ namespace tilewright::measure::fleet {
 
 namespace {
 
-/// How long a candidate may run follows from the best so far, and that is what a tuner says.
+/// Returns the best time so far, as the tuner sends it. It limits the run time of the candidate.
 double BestOf(const Order& order) {
   constexpr double kMaxBestSeconds = 30;
   const bool seconds = MetricOf(order.candidates.front().task.target) == "seconds";
@@ -40,7 +40,7 @@ ProcessExecutor::ProcessExecutor(ProcessMeasurerSettings settings,
                                  std::unique_ptr<ProcessMeasurer> measurer, LockedTempDir folder)
     : settings_(std::move(settings)), measurer_(std::move(measurer)), folder_(std::move(folder)) {}
 
-/// What is being raced goes on; a race that has not begun is forgotten.
+/// A race in progress continues; a race that has not started is dropped.
 void ProcessExecutor::Drop(std::uint64_t number) {
   const bool under_way = racing_ && races_.front().number == number;
   const auto race = std::ranges::find(races_, number, &Race::number);
@@ -52,10 +52,11 @@ void ProcessExecutor::Drop(std::uint64_t number) {
   races_.erase(race);
 }
 
-/// Memory and files of a measurer grow with the tasks that it was told, and anybody's order may be
-/// of another one. Errors: kUnavailable while there is no room; that of status().
+/// Enforces the limits on tasks and orders. Memory and files of a measurer grow with its number of
+/// tasks, and each order may be of a new task. Errors: kUnavailable while a limit is reached; that
+/// of status().
 Status ProcessExecutor::EnforceLimits(const Order& order) {
-  TW_RETURN_IF_ERROR(status_);  // there may be no measurer
+  TW_RETURN_IF_ERROR(status_);  // the measurer may not exist
   if (stages_.size() + races_.size() >= limits_.max_orders) {
     return Unavailable("this worker has " + std::to_string(limits_.max_orders) +
                        " orders under way, of which some were dropped");
@@ -67,7 +68,7 @@ Status ProcessExecutor::EnforceLimits(const Order& order) {
   const std::int64_t bytes = tasks_.contains(task) ? 0 : WorkOf(candidate.task.workload).bytes;
   restart_due_ = restart_due_ || (bytes > 0 && (tasks_.size() >= limits_.max_tasks ||
                                                 task_bytes_ > limits_.max_task_bytes - bytes));
-  // Until it is made nothing else begins, or it would never be.
+  // No order starts until the restart; otherwise the measurer would never become idle.
   if (restart_due_ && (!stages_.empty() || !races_.empty())) {
     return Unavailable("this worker has had " + std::to_string(tasks_.size()) +
                        " tasks, and starts its processes anew");
@@ -81,7 +82,7 @@ Status ProcessExecutor::RestartMeasurer() {
   restart_due_ = false;
   tasks_.clear();
   task_bytes_ = 0;
-  measurer_.reset();  // its core is the next one's
+  measurer_.reset();  // releases the core for the next measurer
   auto measurer = ProcessMeasurer::Create(settings_);
   if (!measurer.ok()) return status_ = measurer.status();
   measurer_ = *std::move(measurer);

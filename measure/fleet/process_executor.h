@@ -14,20 +14,22 @@
 
 namespace tilewright::measure::fleet {
 
-/// Builders and a device of this machine, or a runner elsewhere that this machine speaks for.
+/// Executor with builders and a device of this machine, or with a remote runner that this machine
+/// represents.
 class ProcessExecutor final : public Executor {
  public:
-  /// What others' orders may take of this machine.
+  /// Limits on the resources that other members' orders take of this machine.
   struct Limits {
-    /// Tasks that its processes are told before they are started anew, and bytes of their tensors:
-    /// each costs memory, and a file with what is expected of it.
+    /// Tasks that its processes receive before they restart, and bytes of the tasks' tensors. Each
+    /// task costs memory, and a file with its expected results.
     std::size_t max_tasks = 1024;
     std::int64_t max_task_bytes = std::int64_t{16} << 30;
-    /// Orders that it has, those included that were dropped and are still being worked on.
+    /// Orders that it holds, including dropped orders that are still in progress.
     std::size_t max_orders = 1024;
   };
 
-  /// wake: called from other threads when Take has something. Errors: those of the measurer.
+  /// Creates the executor. wake: called from other threads when Take has an event. Errors: those of
+  /// the measurer.
   static Result<std::unique_ptr<ProcessExecutor>> Create(ProcessMeasurerSettings settings,
                                                          std::function<void()> wake);
   ProcessExecutor(ProcessMeasurerSettings settings, std::unique_ptr<ProcessMeasurer> measurer,
@@ -67,14 +69,14 @@ class ProcessExecutor final : public Executor {
   Limits limits_;
   std::unique_ptr<ProcessMeasurer> measurer_;
   LockedTempDir folder_;
-  std::map<std::uint64_t, Stage> stages_;  // of what is under way
+  std::map<std::uint64_t, Stage> stages_;  // of orders in progress
   std::set<std::uint64_t> dropped_;
-  std::set<std::uint64_t> tasks_;  // hashes of those that the measurer was told
+  std::set<std::uint64_t> tasks_;  // hashes of the tasks that the measurer received
   std::int64_t task_bytes_ = 0;    // of their tensors
-  bool restart_due_ = false;       // the measurer is to be made anew
-  std::deque<Race> races_;         // the first one is under way, if racing_
+  bool restart_due_ = false;       // the measurer has to be recreated
+  std::deque<Race> races_;         // the first one is in progress if racing_
   bool racing_ = false;
-  std::vector<Event> ready_;  // of what could not begin
+  std::vector<Event> ready_;  // of orders that could not start
   std::uint64_t files_ = 0;
   Status status_;
 };

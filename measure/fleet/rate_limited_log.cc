@@ -9,8 +9,7 @@ void RateLimitedLog::Limited(const std::string& text) {
   const double now = clock_.MonotonicSeconds();
   if (lines_.empty() || now - minute_at_ >= kMinuteSeconds) {
     if (left_out_ > 0) {
-      Publish(std::to_string(left_out_) +
-              " more lines like these were left out in the last minute");
+      Publish(std::to_string(left_out_) + " more lines like these were omitted in the last minute");
     }
     left_out_ = 0;
     lines_.clear();

@@ -44,8 +44,8 @@ double StrideScheduler::Least(const JobName& except) const {
 }
 
 double StrideScheduler::RoundBegan(const JobName& except) const {
-  // Not where the one that is next stands: of the jobs that were there already, the same one would
-  // be next on all devices, and each would round what is due to it the same way.
+  // Not the used share of the job that is next: on all devices the same present job would be next,
+  // and each device would round its share the same way.
   std::optional<double> least;
   for (const auto& [name, job] : jobs_) {
     if (name != except)
@@ -57,7 +57,7 @@ double StrideScheduler::RoundBegan(const JobName& except) const {
 double StrideScheduler::UsualSeconds(const JobName& job) const {
   const auto found = jobs_.find(job);
   if (found != jobs_.end() && found->second.usual > 0) return found->second.usual;
-  // Until it has shown, it is like the others.
+  // A job without a finished order is assumed to be like the others.
   double sum = 0;
   int known = 0;
   for (const auto& [name, other] : jobs_) {
@@ -83,7 +83,7 @@ void StrideScheduler::Settle(const JobName& job, double charged, double seconds)
   Job& entry = found->second;
   entry.used_share += (seconds - charged) / entry.weight;
   if (entry.usual <= 0) {
-    // Its place was made of what others' orders take, or of a guess.
+    // Its place in the round was computed from other jobs' durations, or from an estimate.
     const double lead = OffsetOf(job) * seconds / entry.weight;
     entry.used_share += lead - entry.lead;
     entry.lead = lead;

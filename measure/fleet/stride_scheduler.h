@@ -10,23 +10,22 @@
 
 namespace tilewright::measure::fleet {
 
-/// Which job a device works for next: each gets of the device's time what its weight is of all
-/// weights of jobs that have work (stride scheduling). Every device divides its own time, so the
-/// fleet's is divided without anybody who would have to know all of it. Knows no clock. Not
-/// thread-safe.
+/// Stride scheduler that selects a device's next job. Each job with work gets a share of the
+/// device's time in proportion to its weight. Every device schedules its own time, so the fleet
+/// needs no central scheduler. Uses no clock. Not thread-safe.
 class StrideScheduler {
  public:
-  /// All jobs of a user together weigh at most this much.
+  /// Maximum total weight of a user's jobs.
   static constexpr double kMaxOfUser = 64;
 
-  /// seed: of the device. Devices that all began with the same job would all round the same way.
+  /// seed: of the device. Different seeds keep devices from serving the jobs in the same order.
   explicit StrideScheduler(std::uint64_t seed = 0) : seed_(seed) {}
 
-  /// A job is there, or weighs something else now. A new one gets its place in the round that the
-  /// others are in.
+  /// Adds a job or changes its weight. A new job joins the current round.
   void Set(const JobName& job, double weight);
   void Remove(const JobName& job);
-  /// The job that has had least for its weight, among those that `may` says yes to; nullopt: none.
+  /// Returns the job with the least service for its weight among those for which `may` returns
+  /// true; nullopt if there is none.
   template <typename May>
   std::optional<JobName> Choose(May may) const {
     std::optional<JobName> chosen;
@@ -39,30 +38,31 @@ class StrideScheduler {
     }
     return chosen;
   }
-  /// It has an order: what these usually take counts at once. returns that, for Settle.
+  /// Charges the job for an order in advance, by its usual duration. Returns the charge, for
+  /// Settle.
   double Charge(const JobName& job);
-  /// The order took so long; charged: as Charge said.
+  /// Corrects the charge of a finished order to its actual seconds. charged: the result of Charge.
   void Settle(const JobName& job, double charged, double seconds);
-  /// It had nothing to do: what it did not use is nobody's debt, but for one order.
+  /// Records that the job had no work. Unused time is not carried over, except for one order.
   void Idle(const JobName& job);
-  /// The order a job usually has, in seconds.
+  /// Returns the usual duration of the job's orders, in seconds.
   double UsualSeconds(const JobName& job) const;
 
  private:
   struct Job {
-    double asked = 1;       ///< weight as told
-    double weight = 1;      ///< ... within what its user may have
-    double used_share = 0;  ///< seconds for a weight of 1, `lead` included
-    double lead = 0;        ///< its place in a round: a part of what one order is
+    double asked = 1;       ///< requested weight
+    double weight = 1;      ///< weight within the user's limit
+    double used_share = 0;  ///< seconds for a weight of 1, including `lead`
+    double lead = 0;        ///< place in a round, as a part of the usual order
     double usual = 0;       ///< moving average of an order's seconds; 0: unknown
   };
   void UpdateWeights();
-  /// The part of an order by which a job's place in a round is behind the round's beginning;
-  /// another one on each device.
+  /// Returns the part of an order by which the job starts after the beginning of a round. Differs
+  /// between devices.
   double OffsetOf(const JobName& job) const;
-  /// What the job that had least has had.
+  /// Returns the used share of the least served job.
   double Least(const JobName& except) const;
-  /// Where the round that the others are in began.
+  /// Returns the used share at which the current round began.
   double RoundBegan(const JobName& except) const;
 
   std::uint64_t seed_;

@@ -79,7 +79,7 @@ DeviceName SenderOf(std::string_view subject) {
   return {std::string(SubjectToken(subject, first)), std::string(SubjectToken(subject, first + 1))};
 }
 
-// ':' is no letter of a name: nobody's stream is called like another's.
+// ':' cannot occur in a name, so streams of different users have different names.
 std::string MeasureStream(const std::string& device_class, const std::string& user) {
   return "TWRUN:" + device_class + ":" + user;
 }

@@ -1,5 +1,5 @@
-// How artifacts travel: a builder puts the parts of one where everybody finds them who knows its
-// hash; a worker that is to run it gets them, and loads what has that hash and nothing else.
+// Transfer of artifacts. A builder stores the parts of an artifact under its hash. A worker fetches
+// the parts, and loads the artifact only if it has that hash.
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 namespace tilewright::measure::fleet {
 namespace {
 
-// Far below what a message may have.
+// Far below the maximum size of a message.
 constexpr std::int64_t kPartBytes = std::int64_t{512} << 10;
 constexpr std::int64_t kMaxParts = kMaxArtifactBytes / kPartBytes;
 

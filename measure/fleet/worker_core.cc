@@ -1,7 +1,7 @@
-// Orders come from queues, asked for one job after the other by their shares, or are said directly.
-// Each is given to the bench at once, which works on what it has in turn; until it is done, beats
-// speak for it. A queue that had nothing is asked to hand out what comes while the others are asked
-// on: so an idle device waits everywhere, and a busy one takes what is its share.
+// Orders arrive from queues, fetched job by job according to the shares, or directly. Each goes to
+// the executor at once, which processes its orders one after the other; heartbeats renew the lease
+// until it is finished. A fetch of an empty queue stays open while the worker fetches from the
+// other queues. An idle device therefore waits on all queues, and a busy one takes its share.
 
 #include "measure/fleet/worker_core.h"
 
@@ -14,14 +14,16 @@ namespace tilewright::measure::fleet {
 namespace {
 
 constexpr double kTickSeconds = 0.1;
-constexpr double kGraceSeconds = 1.5;  // beyond what the broker was given: then it has forgotten
+constexpr double kGraceSeconds = 1.5;  // after the broker's lease; then the broker has redelivered
+                                       // the order
 
 std::optional<Target> ParsedTarget(const std::string& text) {
   auto target = Target::Parse(text);
   return target.ok() ? std::optional(*std::move(target)) : std::nullopt;
 }
 
-/// Whose queue, or whose word, an order came by: only who may speak for a job reaches those.
+/// Returns the job of an order by its queue or subject. Only members with that job's permissions
+/// can reach these.
 JobName JobOf(const BrokerEvent& incoming, bool direct, bool builds) {
   const int first = direct ? 5 : builds ? 2 : 3;
   return {std::string(SubjectToken(incoming.subject, first)),
@@ -90,11 +92,11 @@ void WorkerCore::Poll(double seconds) {
 void WorkerCore::Handle(const BrokerEvent& incoming) {
   if (incoming.kind == BrokerEvent::Kind::kFetchDone) return HandleFetchOver(incoming);
   if (incoming.kind == BrokerEvent::Kind::kRejected) {
-    return log_.Limited("the broker refuses: " + incoming.payload);
+    return log_.Limited("the broker rejected a request: " + incoming.payload);
   }
   if (incoming.kind == BrokerEvent::Kind::kObject) return HandleObject(incoming);
   if (!HasNames(incoming.subject)) {
-    return log_.Limited("refused a message: the subject has an invalid name: " + incoming.subject);
+    return log_.Limited("rejected a message: the subject has an invalid name: " + incoming.subject);
   }
   if (incoming.kind == BrokerEvent::Kind::kDelivered) {
     Lane* lane = LaneOf(incoming.queue.stream);
@@ -108,7 +110,7 @@ void WorkerCore::Handle(const BrokerEvent& incoming) {
   if (kind == "direct") return HandleOrder(incoming, nullptr);
   if (kind == "control") return HandleControl(incoming);
   if (kind != "ask") return;
-  // Many may ask at once.
+  // Many members may ask at once.
   constexpr double kMinSeconds = 0.2;
   announced_at_ =
       std::max(clock_.MonotonicSeconds(), announced_at_ + kMinSeconds) - settings_.announce_seconds;
@@ -123,7 +125,7 @@ void WorkerCore::HandleJobAnnouncement(const BrokerEvent& incoming, bool builds)
   }
   Lane& lane = builds ? build_ : measure_;
   auto& jobs = builds ? build_jobs_ : jobs_;
-  // An earlier life of its tuner that is still there has nothing to say.
+  // Ignores an earlier run of the tuner that is still active.
   const auto known = jobs.find(name);
   if (known != jobs.end() && state->epoch < known->second.state.epoch) return;
   if (state->ended) {
@@ -140,7 +142,7 @@ void WorkerCore::HandleJobAnnouncement(const BrokerEvent& incoming, bool builds)
   job.last_seen_at = clock_.MonotonicSeconds();
   job.excluded =
       std::ranges::find(job.state.excluded, settings_.name.ToString()) != job.state.excluded.end();
-  // Of many jobs these would take much memory, and nobody asks for them.
+  // The lists of many jobs would take much memory, and are not needed.
   job.state.excluded.clear();
   job.state.what.clear();
   lane.shares.Set(name, job.state.weight);
@@ -156,7 +158,8 @@ void WorkerCore::HandleControl(const BrokerEvent& incoming) {
     state_ = DeviceState::kReady;
   }
   announced_at_ = -1e9;
-  log_.Limited("told to " + control->action + (control->why.empty() ? "" : ": " + control->why));
+  log_.Limited("received the command to " + control->action +
+               (control->why.empty() ? "" : ": " + control->why));
 }
 
 WorkerCore::Lane* WorkerCore::LaneOf(const std::string& stream) {
@@ -179,13 +182,13 @@ void WorkerCore::HandleOrder(const BrokerEvent& incoming, Lane* lane) {
   if (!order.ok()) {
     const auto told = DecodeControl(incoming.payload);
     const bool refused = lane == nullptr && told.ok() && told->action == "refuse";
-    return log_.Limited(refused ? "the tuner of " + who + " does not take this worker: " + told->why
-                                : "refused what " + who +
-                                      " sent, which is no order: " + order.status().message());
+    return log_.Limited(refused ? "the tuner of " + who + " rejects this worker: " + told->why
+                                : "rejected a message of " + who +
+                                      ", which is not an order: " + order.status().message());
   }
   if (order->job != from) {
-    // Its answer would go to somebody who did not ask.
-    return log_.Limited("refused an order of " + who + ", which says that it is of " +
+    // The result would go to a job that did not send the order.
+    return log_.Limited("rejected an order of " + who + ", which claims to be of " +
                         order->job.user + "." + order->job.job);
   }
   HeldOrder held;
@@ -198,19 +201,20 @@ void WorkerCore::HandleOrder(const BrokerEvent& incoming, Lane* lane) {
   std::string why = PermanentRefusalReason(*order, builds);
   if (why.empty()) why = OverLimitReason(*order, lane);
   if (!why.empty()) {
-    log_.Limited("refused an order of " + who + ": " + why);
+    log_.Limited("rejected an order of " + who + ": " + why);
     return Refuse(*order, held.lease, why);
   }
   why = RefusalReason(*order, lane);
   if (!why.empty()) {
-    // It knows too little of the job: nothing of it is taken until that has said more.
+    // The worker lacks a later announcement of the job, and takes no order of the job until it
+    // arrives.
     auto& jobs = builds ? build_jobs_ : jobs_;
     const auto job = jobs.find(order->job);
     if (job != jobs.end() && order->epoch > job->second.state.epoch) {
       job->second.last_seen_at = std::min(job->second.last_seen_at,
                                           clock_.MonotonicSeconds() - settings_.silent_seconds - 1);
     }
-    if (why != kNoBuilder) log_.Limited("refused an order of " + who + ": " + why);
+    if (why != kNoBuilder) log_.Limited("rejected an order of " + who + ": " + why);
     return Refuse(*order, held.lease, why);
   }
   const std::uint64_t number = next_++;
@@ -228,7 +232,7 @@ void WorkerCore::HandleOrder(const BrokerEvent& incoming, Lane* lane) {
 void WorkerCore::TakeDone() {
   for (Executor::Event& event : executor_.Take()) {
     const auto found = held_.find(event.number);
-    if (found == held_.end()) continue;  // its job is over
+    if (found == held_.end()) continue;  // its job has ended
     HeldOrder& held = found->second;
     if (!event.over) {
       held.lease.started = true;
@@ -263,7 +267,7 @@ void WorkerCore::Tick() {
   const double now = clock_.MonotonicSeconds();
   ticked_at_ = now;
   if (broker_.connections() != connections_) {
-    // What was asked of the broker before it is forgotten.
+    // Requests of the old connection are lost.
     connections_ = broker_.connections();
     for (Lane* lane : {&measure_, &build_}) lane->fetching.clear();
     heartbeat_due_ = true;
@@ -369,13 +373,13 @@ void WorkerCore::Fetch(Lane& lane, double now) {
     if (!job) return;
     const int free = lane.slots - lane.held - asked;
     if (jobs == 1 || lane.fetching[*job].empty) {
-      // One that had nothing may hand out one at any time, beside what the others do.
+      // An empty queue may deliver an order at any time, in addition to the other queues.
       const int count = jobs == 1 ? free : 1;
       RequestMessages(lane, *job, count, settings_.fetch_seconds, now);
       if (jobs == 1) return;
       continue;
     }
-    // One job after the other: which is next depends on what this one has.
+    // One job at a time: the next choice depends on the result for this one.
     if (asked > 0) return;
     constexpr int kMax = 4;
     RequestMessages(lane, *job, std::clamp(free / 2, 1, kMax), 0, now);

@@ -18,48 +18,49 @@ namespace tilewright::measure::fleet {
 struct WorkerSettings {
   DeviceName name;
   std::string device_class;
-  /// What it says of itself: all but state and counts. The slots in it bound what it takes.
+  /// Announcement of the worker, without state and counts. Its slots bound the orders it takes.
   Announcement announcement;
-  bool builds_for_others = false;  ///< takes orders of any class that are only to be built
+  bool builds_for_others = false;  ///< takes build-only orders of any class
   double heartbeat_seconds = 1, announce_seconds = 2;
-  double silent_seconds = 4;   ///< a job that says nothing gets no more of this device
-  double forget_seconds = 15;  ///< ... and is forgotten
-  double fetch_seconds = 2;    ///< to wait for orders of an empty queue
-  // What tuners may take of this process's memory. What is beyond is refused, and said.
-  std::size_t max_jobs = 1024, max_jobs_of_user = 128;        ///< that it keeps count of
-  std::size_t max_direct = 256, max_direct_of_job = 16;       ///< orders said to it, in no queue
-  std::int64_t max_artifact_bytes = std::int64_t{256} << 20;  ///< of orders that have not begun
-  double artifact_seconds = 60;  ///< an artifact that has not come by then is not there
-  /// Called what people may want to know. May be empty.
+  double silent_seconds = 4;   ///< a job without messages for this long gets no device time
+  double forget_seconds = 15;  ///< the job is then removed after this long
+  double fetch_seconds = 2;    ///< wait for orders of an empty queue
+  // Limits on the memory that tuners can occupy in this process. Excess requests are refused, with
+  // a message.
+  std::size_t max_jobs = 1024, max_jobs_of_user = 128;        ///< jobs that it tracks
+  std::size_t max_direct = 256, max_direct_of_job = 16;       ///< orders sent directly, in no queue
+  std::int64_t max_artifact_bytes = std::int64_t{256} << 20;  ///< of orders that have not started
+  double artifact_seconds = 60;  ///< an artifact that has not arrived by then is missing
+  /// Receives notes for users. May be empty.
   std::function<void(const std::string&)> on_note;
 };
 
-/// A device's side of a fleet: takes orders of jobs by their shares, speaks for those it has, and
-/// says what came of them. Everything happens inside Poll, on the caller's thread; the clock may be
-/// a made-up one. Not thread-safe.
+/// Device's side of a fleet. Takes orders of jobs by their shares, renews their leases, and
+/// publishes results. All work happens inside Poll, on the caller's thread. The clock may be
+/// simulated. Not thread-safe.
 class WorkerCore {
  public:
-  /// bench, broker, clock: outlive it.
+  /// executor, broker, clock: have to outlive the worker.
   WorkerCore(WorkerSettings settings, Executor& executor, Broker& broker, Clock& clock);
 
-  /// Begins to listen, and says that it is here. Errors: the broker's.
+  /// Subscribes to the fleet's messages, and announces the device. Errors: the broker's.
   Status Open();
   void Poll(double seconds);
-  /// Takes no more orders; Drained once those it has are done.
+  /// Stops taking orders. Drained returns true once the present orders are finished.
   void Drain();
   bool drained() const { return state_ == DeviceState::kDraining && held_.empty(); }
   std::int64_t done() const { return done_; }
-  /// Says that it goes. Orders that it has are somebody else's then.
+  /// Announces that the worker leaves. Other workers may then take its orders.
   void Close();
 
  private:
   struct Fetching {
-    int left = 0;        // messages that may still come; 0: nothing was asked
-    bool waits = false;  // the queue was asked to wait for some
-    bool empty = false;  // the last time it had none
-    double until = 0;    // then it is forgotten
+    int left = 0;        // messages that may still arrive; 0: no fetch in progress
+    bool waits = false;  // the fetch blocks on an empty queue
+    bool empty = false;  // the last fetch returned none
+    double until = 0;    // then the job is removed
   };
-  /// What takes orders at a time: measuring, or building for others.
+  /// Slots for orders: measuring, or building for others.
   struct Lane {
     bool builds = false;
     int slots = 0, held = 0;
@@ -74,13 +75,13 @@ class WorkerCore {
   struct HeldOrder {
     Order order;
     Lease lease;
-    Lane* lane = nullptr;  // null: said directly
+    Lane* lane = nullptr;  // null: sent directly
     double charged = 0;
     double taken_at = 0;
-    std::vector<std::string> artifacts;  // parts of them that have come, until it is started
-    std::size_t missing = 0;             // parts that have not
-    bool begun = false;                  // the bench has it
-    bool waits = false;                  // it could begin, were others not in its way
+    std::vector<std::string> artifacts;  // parts that have arrived, until the start
+    std::size_t missing = 0;             // parts that have not arrived
+    bool begun = false;                  // the executor has it
+    bool waits = false;                  // ready to start, blocked only by other orders
   };
 
   void Handle(const BrokerEvent& incoming);
@@ -119,12 +120,12 @@ class WorkerCore {
   Clock& clock_;
   RateLimitedLog log_;
   const double began_at_;
-  const std::optional<Target> target_;  // the device's; none: nothing is measured here
+  const std::optional<Target> target_;  // of the device; none: nothing is measured here
   Lane measure_, build_;
   std::map<JobName, Job> jobs_, build_jobs_;
   std::map<std::uint64_t, HeldOrder> held_;
   std::map<std::string, std::set<std::uint64_t>>
-      awaited_artifacts_;  // objects, and for which of these
+      awaited_artifacts_;  // object name to the orders that wait for it
   std::uint64_t next_ = 1;
   DeviceState state_ = DeviceState::kReady;
   bool heartbeat_due_ = false;

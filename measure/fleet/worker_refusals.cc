@@ -1,6 +1,6 @@
-// What a worker does not do: for good, because of what an order asks for (PermanentRefusalReason)
-// or how much there is of it already (OverLimitReason), which is said; or just now (RefusalReason),
-// which is everyday life.
+// Reasons for which a worker refuses an order: permanently, because of the order's content
+// (PermanentRefusalReason); because of a limit (OverLimitReason), with a message; or temporarily
+// (RefusalReason), which is normal and not logged.
 
 #include <algorithm>
 
@@ -14,8 +14,8 @@
 namespace tilewright::measure::fleet {
 namespace {
 
-// The reference result of a task is computed here, at 1e9 multiply-adds a second or more, and its
-// tensors lie in memory: no operator of a network comes near.
+// The worker computes the reference result of a task, at 1e9 multiply-adds a second or more, and
+// holds its tensors in memory. Operators of networks stay far below.
 constexpr double kMaxOperations = 4e12;
 constexpr std::int64_t kMaxTensorBytes = std::int64_t{4} << 30;
 constexpr int kMaxThreads = 1024;
@@ -32,9 +32,9 @@ bool WorkerCore::TracksJob(const JobName& name, bool builds) {
   }
   const bool many = jobs.size() >= settings_.max_jobs;
   if (!many && of_user < settings_.max_jobs_of_user) return true;
-  log_.Limited("refused a job of " + name.user + ": " +
-               (many ? "this worker serves " + std::to_string(jobs.size()) + " already"
-                     : name.user + " has " + std::to_string(of_user) + " here already"));
+  log_.Limited("rejected a job of " + name.user + ": " +
+               (many ? "this worker serves " + std::to_string(jobs.size()) + " jobs already"
+                     : name.user + " has " + std::to_string(of_user) + " jobs here already"));
   return false;
 }
 
@@ -52,7 +52,7 @@ std::string WorkerCore::PermanentRefusalReason(const Order& order, bool builds) 
   if (target.num_threads() > kMaxThreads) {
     return "it asks for " + std::to_string(target.num_threads()) + " threads";
   }
-  // How long one call may take follows from it.
+  // The time limit of one call follows from it.
   if (MetricOf(target) == "seconds" && order.best_seconds > kMaxBestSeconds) {
     return "its best so far takes more than " + std::to_string(static_cast<int>(kMaxBestSeconds)) +
            " s";

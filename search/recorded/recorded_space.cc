@@ -1,4 +1,4 @@
-// Landscapes as text and back; which part of a space one covers, and the measuring of that part.
+// Recorded spaces: text form, choice of the recorded configs, and their measurement.
 
 #include "search/recorded/recorded_space.h"
 
@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::string_view kVersion = "1";
 constexpr std::string_view kSeconds = "seconds";
-// Shares of the configs of a landscape, the preferred template first.
+// Shares of the recorded configs, the preferred template first.
 constexpr double kFirstShare = 0.6;
 
 std::string Line(std::string_view key, std::string_view value) {
   return "# " + std::string(key) + " " + std::string(value) + "\n";
 }
 
-/// Drops knob values, evenly and always from the knob that has most, until the product fits.
+/// Drops knob values evenly, always from the knob with most values, until the product fits.
 std::vector<RecordedSpace::KeptKnob> Reduce(const ConfigSpace& space,
                                             const std::vector<std::int64_t>& always,
                                             std::int64_t configs) {
@@ -128,7 +128,7 @@ std::string RecordedSpace::ToString() const {
   }
   for (const Row& row : rows) {
     char value[32];
-    // Times are not exact to more digits; counts are.
+    // Times are not accurate to more digits; counts are.
     std::snprintf(value, sizeof(value), metric == kSeconds ? "%.4g" : "%.15g", row.value);
     text += std::to_string(row.point.space) + "," + std::to_string(row.point.index) + "," +
             std::string(OutcomeName(row.outcome)) + "," + value + "\n";
@@ -200,7 +200,7 @@ Result<SearchSpace> RecordedSpace::Space(const TemplateRegistry& templates) cons
     space.templates.push_back(entry);
     space.spaces.push_back(std::move(part));
   }
-  if (space.spaces.empty()) return InvalidArgument("landscape: no template");
+  if (space.spaces.empty()) return InvalidArgument("recorded space: no template");
   return space;
 }
 
@@ -253,7 +253,7 @@ Status RecordSpace(const TemplateRegistry& templates, RecordedSpace& recorded_sp
         left.push_back(point);
     }
   }
-  // Shuffled, so that a part of a landscape is a fair sample of it.
+  // Shuffled, so that a partly recorded space is a fair sample.
   Random random(1);
   for (std::size_t i = left.size(); i > 1; --i) std::swap(left[i - 1], left[random.Below(i)]);
   const std::size_t legal = recorded_space.rows.size() + left.size();
@@ -273,7 +273,7 @@ Status RecordSpace(const TemplateRegistry& templates, RecordedSpace& recorded_sp
     TW_ASSIGN_OR_RETURN(const std::optional<measure::Reply> reply, measurer.Next(1.0));
     if (!reply.has_value()) continue;
     const Trial& trial = reply->trial;
-    // One that is clearly slow is not verified: its time is worth having all the same.
+    // A clearly slow one is not verified, but its time is still recorded.
     const bool ok = trial.outcome == Outcome::kOk;
     recorded_space.metric = trial.metric;
     recorded_space.rows.push_back({tickets[reply->ticket], trial.outcome, ok ? trial.value : 0});

@@ -13,15 +13,15 @@
 
 namespace tilewright::search {
 
-/// A part of a task's search space of which every legal config has been measured, so that a search
-/// can be replayed on it without a device.
+/// Reduced search space of a task whose legal configs have all been measured, for replay of
+/// searches without a device.
 ///
 /// Text form: lines "# <key> <value>" (version, workload, target, epilogue, device, metric unless
 /// it is seconds, and for each space "template <key> <version>" followed by its "knob <name> <kept
-/// digits>"), then one line
-/// "<space>,<index>,<outcome>,<value>" per config. Indices are those of the reduced space.
+/// digits>"), then one line "<space>,<index>,<outcome>,<value>" per config. Indices refer to the
+/// reduced space.
 struct RecordedSpace {
-  /// The values of one knob that were kept, as digits of the template's own space.
+  /// Values of one knob that the reduced space keeps, as digits of the template's own space.
   struct KeptKnob {
     std::string name;
     std::vector<std::int64_t> digits;
@@ -47,33 +47,33 @@ struct RecordedSpace {
   std::vector<Row> rows;  ///< sorted by point
 
   std::string ToString() const;
-  /// Errors: kInvalidArgument with the line.
+  /// Parses the text form. Errors: kInvalidArgument with the line.
   static Result<RecordedSpace> Parse(std::string_view text);
   static Result<RecordedSpace> Load(const std::string& path);
 
-  /// The reduced space. Errors: kNotFound if a template or knob value does not exist any more.
+  /// Returns the reduced space. Errors: kNotFound if a template or knob value no longer exists.
   Result<SearchSpace> Space(const TemplateRegistry& templates) const;
-  /// What was measured at a point; null if nothing (refused by a static check then).
+  /// Returns the row of a point; null if there is none (a static check rejected the point).
   const Row* Find(Point point) const;
-  /// Of the fastest row; 0 if none is ok.
+  /// Returns the value of the fastest row; 0 if none is ok.
   double best_value() const;
 };
 
-/// A landscape without rows: each space of the task reduced, by dropping knob values evenly, to its
-/// share of about `configs` configs (the preferred template gets most). Default configs are kept.
+/// Returns a recorded space without rows. Drops knob values evenly until the task's spaces hold
+/// about `configs` configs in total; the preferred template gets most of them. Keeps default
+/// configs.
 RecordedSpace PlanRecordedSpace(const SearchSpace& space, std::int64_t configs);
 
-/// Measures what the plan holds and no row says yet. `progress` is called after every trial with
-/// (rows, legal configs) and returns false to stop early.
-/// Errors: the measurer's.
+/// Measures the configs of the plan that have no row. Calls `progress` after every trial with
+/// (rows, legal configs); if it returns false, stops early. Errors: the measurer's.
 Status RecordSpace(const TemplateRegistry& templates, RecordedSpace& recorded_space,
                    measure::Measurer& measurer,
                    const std::function<bool(std::size_t, std::size_t)>& progress);
 
-/// Features of the template; a point that was not recorded counts as refused.
+/// Static analyzer with the features of the template; rejects points that were not recorded.
 class RecordedSpaceAnalyzer final : public StaticAnalyzer {
  public:
-  /// Both outlive the inspector.
+  /// recorded_space, space: have to outlive the analyzer.
   RecordedSpaceAnalyzer(const RecordedSpace& recorded_space, const SearchSpace& space)
       : recorded_space_(recorded_space), templates_(space) {}
   Status Check(Point point) const override;

@@ -15,8 +15,8 @@ ReplayMeasurer::ReplayMeasurer(Outcomes outcomes, VirtualClock& clock, const Rep
   device_.model = "replay";
 }
 
-/// Counts a stretch in which something is under way. Stretches come in order of their start,
-/// nearly: what overlaps the ones before is counted once.
+/// Counts an interval as busy. Intervals arrive nearly in order of their start; overlapping parts
+/// are counted once.
 void ReplayMeasurer::Occupy(double from, double to) {
   from = std::max(from, busy_until_);
   if (to > from) {

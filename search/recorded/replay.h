@@ -12,7 +12,7 @@
 
 namespace tilewright::search {
 
-/// A clock that moves only when it is told to, or slept on. Starts at 0.
+/// Clock that advances only by calls and by sleeps. Starts at 0.
 class VirtualClock final : public Clock {
  public:
   double MonotonicSeconds() override { return now_; }
@@ -23,7 +23,7 @@ class VirtualClock final : public Clock {
   }
 
  private:
-  std::atomic<double> now_{0};  // one thread moves it, others read it
+  std::atomic<double> now_{0};  // one thread advances it, others read it
 };
 
 struct ReplayOptions {
@@ -32,14 +32,14 @@ struct ReplayOptions {
   double resolution = 0.02;
 };
 
-/// A measurer without compiler and device: a function says what comes of a candidate, and builders
-/// and one runner are simulated on a virtual clock, so that overlapping can be tested without time.
+/// Measurer without compiler and device. A function returns the trial of each candidate; builders
+/// and one runner are simulated on a virtual clock, for tests of overlap.
 class ReplayMeasurer final : public measure::Measurer {
  public:
-  /// The trial of a candidate; its build_seconds and run_seconds say how long the stages take (a
-  /// trial that failed to build never reaches the runner).
+  /// Returns the trial of a candidate. Its build_seconds and run_seconds are the durations of the
+  /// stages (a trial that failed to build never reaches the runner).
   using Outcomes = std::function<Trial(const Candidate&)>;
-  /// The clock outlives the measurer.
+  /// clock: has to outlive the measurer.
   ReplayMeasurer(Outcomes outcomes, VirtualClock& clock, const ReplayOptions& options = {});
 
   Status Submit(measure::Request request) override;
@@ -53,7 +53,7 @@ class ReplayMeasurer final : public measure::Measurer {
   Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists,
                                   const measure::RaceSettings& terms) override;
 
-  /// Every candidate submitted, in order.
+  /// Returns every submitted candidate, in order.
   const std::vector<Candidate>& submitted() const { return submitted_; }
 
  private:
@@ -67,12 +67,12 @@ class ReplayMeasurer final : public measure::Measurer {
   VirtualClock& clock_;
   ReplayOptions options_;
   DeviceFingerprint device_;
-  std::vector<double> builder_free_;  // when each is free again
+  std::vector<double> builder_free_;  // time at which each becomes free
   double runner_free_ = 0;
   std::vector<Job> jobs_;
   std::vector<Candidate> submitted_;
   measure::TimeSplit split_;
-  double busy_until_ = 0;  // end of the last stretch counted as not idle
+  double busy_until_ = 0;  // end of the last interval counted as busy
   double start_ = 0;
 };
 

@@ -1,9 +1,8 @@
 // Simulated annealing, all chains in step.
 //
-// A step proposes one neighbour per chain, computes the features of those not seen lately, predicts
-// all of them in one call (a prediction of 48 rows costs little more than one of 1) and accepts
-// each by Metropolis' rule. The temperature is in units of the scores' own spread and falls to
-// zero.
+// A step proposes one neighbour per chain, computes the features of uncached ones, predicts all of
+// them in one call (a prediction of 48 rows costs little more than one of 1) and accepts each by
+// the Metropolis rule. The temperature is in units of the scores' spread and falls to zero.
 #include "search/strategies/annealing.h"
 
 #include <algorithm>
@@ -19,7 +18,7 @@ constexpr double kStartTemperature = 0.6;
 constexpr std::size_t kPoolPerPoint = 10;
 constexpr double kLikenessPenalty = 0.25;
 
-/// Points with their features, to be scored together.
+/// Points with their features, scored together.
 class Batch {
  public:
   explicit Batch(FeatureCache& features) : features_(features) {}
@@ -31,7 +30,7 @@ class Batch {
     return true;
   }
   const std::vector<Point>& points() const { return points_; }
-  /// Scores in order of the points, which are added to `visited`.
+  /// Returns the scores in order of the points, and adds the points to `visited`.
   Result<std::vector<float>> Score(const cost_model::CostModel& model,
                                    std::vector<ScoredPoint>& visited) const {
     TW_ASSIGN_OR_RETURN(std::vector<float> scores, model.Predict(rows_));

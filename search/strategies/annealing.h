@@ -11,28 +11,28 @@ namespace tilewright::search {
 
 struct ScoredPoint {
   Point point;
-  float score = 0;  ///< the model's; higher is better
+  float score = 0;  ///< prediction of the model; higher is better
 };
 
 struct AnnealingOptions {
   std::size_t chains = 48;
   int steps = 20;
-  /// Spaces of up to this many points are scored as a whole instead.
+  /// Spaces of up to this many points are scored completely instead.
   std::int64_t exhaustive_size = 1024;
 };
 
-/// Simulated annealing on the cost model: all chains move at once, so that their scores are one
-/// prediction. `chains` holds where they stand: fewer than options.chains are filled up at random,
-/// and they are left where they end, to go on from there. Returns every legal point visited, best
-/// first, ties by point, each once.
-/// Errors: the model's.
+/// Runs simulated annealing on the cost model. All chains move at once, so that one prediction
+/// scores them all. `chains` holds their positions. If there are fewer than options.chains, random
+/// points are added. On return, `chains` holds the end positions, from which the next call can
+/// continue. Returns every legal point visited, best first, ties by point, each once. Errors: the
+/// model's.
 Result<std::vector<ScoredPoint>> Anneal(const SearchSpace& space,
                                         const cost_model::CostModel& model,
                                         const AnnealingOptions& options, FeatureCache& features,
                                         Random& random, std::vector<Point>& chains);
 
-/// Chooses up to `count` points of `pool` (best first) by score, less a penalty for likeness to
-/// those already chosen or in `beside`. Only the first part of the pool is considered.
+/// Selects up to `count` points of `pool` (best first) by score, less a penalty for similarity to
+/// selected points and those in `beside`. Only the first part of the pool is considered.
 std::vector<Point> ChooseDiverse(const SearchSpace& space, const std::vector<ScoredPoint>& pool,
                                  const std::vector<Point>& beside, std::size_t count);
 

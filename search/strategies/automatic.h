@@ -7,13 +7,12 @@
 
 namespace tilewright::search {
 
-/// The strategy that fits what a trial costs beside a thought, and the size of the space: by what
-/// the device declares, so that the choice is the same in every life of a job.
+/// Creates the strategy that fits the cost of a trial and the size of the space. The choice depends
+/// only on what the device declares, so that it is the same in every run of a job.
 std::unique_ptr<Strategy> MakeAutomatic(const StrategyContext& context);
 
-/// Which one that is: "evolve" where trials are counted (they cost no more than a look at a
-/// candidate: hardly anything is thought), and in spaces of a million configs and more; else
-/// "model".
+/// Returns the key of that strategy: "evolve" for simulated targets (a trial costs no more than the
+/// analysis of a candidate) and for spaces of a million configs or more; otherwise "model".
 std::string_view ChoiceOf(const SearchSpace& space);
 
 }  // namespace tilewright::search

@@ -1,12 +1,12 @@
-// Evolution of configs in spaces too large to be looked at as a whole.
+// Evolutionary search in spaces too large for a complete evaluation.
 //
-// Each proposal breeds a population anew: its first members are the fastest configs measured, the
-// defaults, what differs from those in a few knobs, and chance; of those and their children the
-// fittest go on. So nothing but what was told is kept between proposals, and a replay needs no
-// more than a model's training does. Fitness is what the model says, and what the estimate says
-// as long as few trials say anything. One share of the points is chance, one next to the best
-// (larger when nothing gets better: the search goes down coordinates), one of templates that began
-// badly; the rest are the fittest, unlike one another.
+// Each proposal breeds a new population. Its first members are the fastest measured configs, the
+// defaults, neighbours of those in a few knobs, and random points; the fittest of these and their
+// children survive. Between proposals only observations are kept, so a replay needs nothing beyond
+// the model's training. Fitness is the model's prediction, or the estimate while there are few
+// trials. A share of the points is random. Another share consists of neighbours of the best (larger
+// without improvement: coordinate descent), another one of points of templates with a bad start.
+// The rest are the fittest, with a diversity filter.
 #include "search/strategies/evolve.h"
 
 #include <algorithm>
@@ -22,27 +22,27 @@
 namespace tilewright::search {
 namespace {
 
-constexpr std::size_t kEvolveRetrainStep = 8;  // new trials that make another lesson worth while,
-constexpr std::size_t kRetrainShare = 8;       // ... or this part of what it knows, if that is more
+constexpr std::size_t kEvolveRetrainStep = 8;  // new trials that justify another training,
+constexpr std::size_t kRetrainShare = 8;       // ... or this share of its training data, if larger
 constexpr std::size_t kParents = 24;           // fastest configs that breeding starts from
 constexpr int kMutantsOfParent = 2;
 constexpr int kBirthTries = 4;           // children drawn until one is new and legal
 constexpr double kCrossover = 0.6;       // of the children; the others have one parent
-constexpr double kMoreMutations = 0.35;  // after each that there is another one
+constexpr double kMoreMutations = 0.35;  // probability of a further mutation after each
 constexpr int kRivals = 3;
 constexpr double kEstimateTrust = 12;   // trials that outweigh the estimate
-constexpr std::size_t kStagnant = 16;   // trials without a better one: down the coordinates
-constexpr std::size_t kDescents = 2;    // best configs whose neighbours are looked at
-constexpr std::int64_t kFewValues = 8;  // of a knob: all of them are neighbours
+constexpr std::size_t kStagnant = 16;   // trials without improvement before coordinate descent
+constexpr std::size_t kDescents = 2;    // best configs whose neighbours are scored
+constexpr std::int64_t kFewValues = 8;  // of a knob: all of its values are neighbours
 constexpr std::size_t kPointsPerDoubt = 4;
 
-/// How much is thought for a proposal of `count` points.
+/// Amount of computation for a proposal of `count` points.
 struct Effort {
   std::size_t population = 192;
   int generations = 5;
 };
 
-/// A trial is as cheap as a look: few for each.
+/// Few candidates for each point, because a trial is as cheap as an analysis.
 Effort CheapEffort(std::size_t count) { return {count, 1}; }
 constexpr std::size_t kCheapParents = 3;
 
@@ -50,7 +50,7 @@ struct PointHash {
   std::size_t operator()(Point point) const { return HashOf(point); }
 };
 
-/// Mean and spread, to add up what has different units.
+/// Mean and spread, to add quantities of different units.
 struct Scale {
   double mean = 0, spread = 1;
   double Of(double value) const { return (value - mean) / spread; }
@@ -71,7 +71,7 @@ Scale ScaleOf(std::size_t count, Value value) {
   return scale;
 }
 
-/// Judges points, many at a time. The first many settle the scale of model and estimate.
+/// Evaluates points in batches. The first batch fixes the scales of model and estimate.
 class Judge {
  public:
   Judge(const SearchSpace& space, const std::vector<MetricWeight>& weights,
@@ -82,7 +82,7 @@ class Judge {
         features_(features),
         estimate_share_(model.trained() ? kEstimateTrust / (kEstimateTrust + observed) : 1) {}
 
-  /// False if the point is refused or was added before.
+  /// Returns false if the point is rejected or was added before.
   bool Add(Point point) {
     if (!seen_.insert(point).second) return false;
     const std::span<const float> row = features_.Get(point);
@@ -93,7 +93,7 @@ class Judge {
     return true;
   }
   std::size_t waiting() const { return waiting_.size(); }
-  /// One with the same scale that has seen nothing.
+  /// Returns an empty one with the same scale.
   Judge Fresh() const {
     Judge other(space_, weights_, model_, features_, 0);
     other.estimate_share_ = estimate_share_;
@@ -103,7 +103,7 @@ class Judge {
     return other;
   }
 
-  /// What was added since the last time, judged. Errors: the model's.
+  /// Returns the scores of the points added since the last call. Errors: the model's.
   Result<std::vector<ScoredPoint>> Take() {
     std::vector<float> scores(waiting_.size(), 0);
     if (model_.trained() && !waiting_.empty()) {
@@ -125,7 +125,7 @@ class Judge {
   }
 
  private:
-  /// Higher is better; 0 where nobody can tell.
+  /// Higher is better; 0 without an estimate.
   double AnalyticalCost(std::span<const float> row) const {
     const auto score = [](double estimate) { return estimate > 0 ? -std::log2(estimate) : 0; };
     const Target& target = space_.task.target;
@@ -181,7 +181,8 @@ class Evolve final : public ModelBasedStrategy {
       for (std::size_t i = 0; i < guided && !counted_; i += kPointsPerDoubt) {
         ExploreNeglectedTemplate(*pool, random, out);
       }
-      // A front has members that no direction's estimate likes: they are next to others.
+      // A front has members that no direction's estimate ranks high; neighbours of others find
+      // them.
       if (!counted_ || !weights_.empty())
         TakeNeighbours(std::min(count, before + guided), judge, out);
       guided -= std::min(guided, out.size() - before);
@@ -191,7 +192,8 @@ class Evolve final : public ModelBasedStrategy {
   }
 
  private:
-  /// The fittest: where a model judges, unlike one another, as it may be wrong about all of a kind.
+  /// Returns the fittest. With a model, the choice is diverse, because a model can misjudge all
+  /// points of a kind.
   std::vector<Point> Chosen(const std::vector<ScoredPoint>& pool, std::size_t count) const {
     if (!counted_) return ChooseDiverse(space(), pool, InFlight(), count);
     std::vector<Point> points;
@@ -199,7 +201,7 @@ class Evolve final : public ModelBasedStrategy {
     return points;
   }
 
-  /// Everything judged that was not proposed before, fittest first.
+  /// Returns all evaluated points that were not proposed before, fittest first.
   Result<std::vector<ScoredPoint>> Breed(std::size_t count, Judge& judge, Random& random) {
     const Effort effort = counted_ ? CheapEffort(count) : Effort();
     Found(effort.population, judge, random);
@@ -222,15 +224,15 @@ class Evolve final : public ModelBasedStrategy {
     return pool;
   }
 
-  /// The first generation.
+  /// Adds the first generation.
   void Found(std::size_t size, Judge& judge, Random& random) {
     std::vector<Point> parents;
     for (std::uint32_t position : history().Fastest(kParents)) {
       parents.push_back(history().entries()[position].point);
     }
     if (parents.empty()) parents = DefaultPoints(space());
-    // What is known is looked at again where a look costs less than a trial: its score settles the
-    // scale of the others.
+    // Re-evaluates known points if an analysis is cheaper than a trial: their scores fix the scale
+    // of the others.
     if (counted_ && parents.size() > kCheapParents) parents.resize(kCheapParents);
     for (Point parent : parents) {
       if (judge.waiting() >= size) break;
@@ -239,7 +241,7 @@ class Evolve final : public ModelBasedStrategy {
     }
     const auto spaces = static_cast<std::uint64_t>(space().spaces.size());
     for (std::size_t tries = kBirthTries * size; tries > 0 && judge.waiting() < size; --tries) {
-      // Half of them from all templates alike, whatever the size of their spaces.
+      // Half of them from all templates equally, whatever the size of their spaces.
       Point point = SamplePoint(space(), random);
       if (random.Below(2) == 0) {
         point.space = static_cast<int>(random.Below(spaces));
@@ -271,7 +273,7 @@ class Evolve final : public ModelBasedStrategy {
     return child == mother ? Mutant(child, random) : child;
   }
 
-  /// Trials told since the last one that was better than all before it.
+  /// Returns the number of trials since the last improvement.
   std::size_t TrialsSinceBest() const {
     std::size_t since = 0;
     double best = 0;
@@ -285,8 +287,8 @@ class Evolve final : public ModelBasedStrategy {
     return since;
   }
 
-  /// Points that differ from one of the best in one knob, the fittest: a quarter of what is missing
-  /// until `out` holds `upto`, half of it when the search stands still.
+  /// Adds the fittest neighbours of the best points in one knob: a quarter of the points missing
+  /// until `out` holds `upto`, half of them without improvement.
   void TakeNeighbours(std::size_t upto, Judge& judge, std::vector<Point>& out) {
     const std::size_t missing = upto - std::min(upto, out.size());
     const std::size_t share = TrialsSinceBest() >= kStagnant ? missing / 2 : missing / 4;

@@ -6,11 +6,12 @@
 
 namespace tilewright::search {
 
-/// For large spaces: generations of configs bred by crossover and mutation of the knobs' digits
-/// from the fastest measured and from chance. Many are scored for each that is measured: by an
-/// estimate (cost_model/analytical_cost.h) at first, and more and more by a model that learns
-/// meanwhile. When nothing gets better it goes down the coordinates of the best. Where a trial
-/// costs no more than a look at a candidate does (IsSimulated) it learns nothing, and looks at few.
+/// Creates an evolutionary search for large spaces. Crossover and mutation of the knobs' digits
+/// produce generations of configs from the fastest measured ones and random ones. Many candidates
+/// are scored for each measured one: first by an estimate (cost_model/analytical_cost.h), later
+/// increasingly by a model that is trained during the search. Without improvement, a coordinate
+/// descent starts at the best config. For simulated targets (IsSimulated), where a trial costs no
+/// more than an analysis, it trains no model and scores few candidates.
 std::unique_ptr<Strategy> MakeEvolve(const StrategyContext& context);
 
 }  // namespace tilewright::search

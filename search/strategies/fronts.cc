@@ -1,6 +1,6 @@
-// A Pareto front is as many searches as directions are looked into, over one set of trials: what
-// one of them measures, all learn from. Values are multiplied, not added: a share of the cycles
-// weighs as much as the same share of the bytes, and no scale is to be known.
+// Search for a Pareto front: one search for each direction, over one set of trials that all of them
+// observe. Values are multiplied, not added: a relative change of the cycles weighs as much as the
+// same relative change of the bytes, and no scales are needed.
 #include "search/strategies/fronts.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace tilewright::search {
 namespace {
 
-/// A lesson of one of the strategies.
+/// Training job of one of the strategies.
 class DirectedTrainingJob final : public TrainingJob {
  public:
   DirectedTrainingJob(std::size_t turn, std::unique_ptr<TrainingJob> of)
@@ -45,8 +45,8 @@ class FrontSearch final : public Strategy {
   std::vector<Point> Ask(int count) override {
     const auto wanted = static_cast<std::size_t>(std::max(0, count));
     std::vector<Point> points;
-    // A strategy that does not know what the others have proposed is asked again, and one that has
-    // no more gives its turn to the next.
+    // Asks a strategy that does not know the others' proposals again. A strategy without further
+    // points passes its turn to the next.
     turn_ = next_;
     for (std::size_t tried = 0; points.empty() && tried < searches_.size(); ++tried) {
       turn_ = (next_ + tried) % searches_.size();
@@ -80,7 +80,7 @@ class FrontSearch final : public Strategy {
     proposed_.insert(points.begin(), points.end());
   }
   std::vector<float> Scores(std::span<const Point> points) override {
-    // Of the target's metric, as Trial::predicted is compared with that.
+    // Of the target's metric, which Trial::predicted is compared with.
     return searches_.front()->Scores(points);
   }
   std::string_view name() const override { return searches_.front()->name(); }
@@ -112,7 +112,7 @@ class FrontSearch final : public Strategy {
     };
     const std::uint64_t turn = number("turn"), asks = number("asks");
     if (turn >= searches_.size() || asks > kMaxAsks || !json->contains("memo")) {
-      return Corrupt("search log: memo \"" + std::string(strategy_state.substr(0, 80)) +
+      return Corrupt("search log: strategy state \"" + std::string(strategy_state.substr(0, 80)) +
                      "\", expected that of a search for a front");
     }
     turn_ = static_cast<std::size_t>(turn);
@@ -131,7 +131,7 @@ class FrontSearch final : public Strategy {
     return {};
   }
   std::int64_t filtered() const override {
-    std::int64_t most = 0;  // of nearly the same points each
+    std::int64_t most = 0;  // each has nearly the same points
     for (const auto& search : searches_) most = std::max(most, search->filtered());
     return most;
   }
@@ -139,7 +139,7 @@ class FrontSearch final : public Strategy {
  private:
   static constexpr std::size_t kMaxAsks = 8;
 
-  /// By the strategy whose turn it was; the next one's turn comes.
+  /// Records a proposal of the strategy in turn, and advances to the next one.
   void Proposed(const std::vector<Point>& points) {
     for (std::size_t d = 0; d < searches_.size(); ++d) {
       if (d != turn_) searches_[d]->Exclude(points);

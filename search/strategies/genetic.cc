@@ -8,11 +8,11 @@ namespace tilewright::search {
 namespace {
 
 constexpr std::size_t kPopulation = 32;
-constexpr std::size_t kFirstGeneration = 16;  // ok results before there is anything to breed from
+constexpr std::size_t kFirstGeneration = 16;  // ok results required before breeding
 constexpr double kImmigrants = 0.1;
 constexpr double kMutation = 0.1;  // per knob
 constexpr int kTournament = 3;
-constexpr int kTries = 64;  // children per point before chance takes over
+constexpr int kTries = 64;  // children per point before random sampling
 
 class Genetic final : public Proposer {
  public:
@@ -39,7 +39,7 @@ class Genetic final : public Proposer {
   }
 
  private:
-  /// The fastest of a few members drawn at random (population is sorted).
+  /// Returns the fastest of a few members drawn at random (population is sorted).
   Point Parent(const std::vector<std::uint32_t>& population, Random& random) const {
     std::uint64_t best = population.size();
     for (int i = 0; i < kTournament; ++i) best = std::min(best, random.Below(population.size()));

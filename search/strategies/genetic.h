@@ -6,8 +6,8 @@
 
 namespace tilewright::search {
 
-/// A steady-state genetic algorithm over the knobs' digits: parents are the fastest points told so
-/// far, children are crossed within one space and mutated; one in ten is random.
+/// Creates a steady-state genetic algorithm over the knobs' digits. Parents are the fastest
+/// observed points; children are crossed within one space and mutated; one point in ten is random.
 std::unique_ptr<Strategy> MakeGenetic(const StrategyContext& context);
 
 }  // namespace tilewright::search

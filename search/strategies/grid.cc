@@ -8,8 +8,8 @@
 namespace tilewright::search {
 namespace {
 
-// Points looked at by one Ask at most, so that a space of which nearly all is refused gives control
-// back now and then.
+// Maximum number of points that one Ask examines, so that Ask returns from a space in which nearly
+// all points are rejected.
 constexpr std::int64_t kLookLimit = 200'000;
 
 class Grid final : public Proposer {
@@ -36,7 +36,7 @@ class Grid final : public Proposer {
     const Result<Json> json = ParseJson(strategy_state);
     const auto cursor = json->find("cursor");
     if (cursor == json->end() || !cursor->is_number_integer() || cursor->get<std::int64_t>() < 0) {
-      return Corrupt("search log: grid: no \"cursor\" in the memo");
+      return Corrupt("search log: grid: no \"cursor\" in the strategy state");
     }
     cursor_ = cursor->get<std::int64_t>();
     return {};

@@ -6,7 +6,7 @@
 
 namespace tilewright::search {
 
-/// Every point in order of its index, the spaces taking turns.
+/// Creates a search of every point in order of its index, alternating between the spaces.
 std::unique_ptr<Strategy> MakeGrid(const StrategyContext& context);
 
 }  // namespace tilewright::search

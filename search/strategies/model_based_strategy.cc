@@ -1,5 +1,5 @@
-// Learning while measuring: lessons on copies of what was told, at the pace that the strategy asks
-// for, and the same model again after a replay.
+// Training during the search: training jobs on copies of the observations, at the interval that the
+// strategy sets, and the same model after a replay.
 
 #include "search/strategies/model_based_strategy.h"
 
@@ -13,19 +13,19 @@
 namespace tilewright::search {
 namespace {
 
-constexpr std::size_t kFirstTraining = 8;  // own trials before a model is worth having
-constexpr std::size_t kWarmTraining = 32;  // trials of other tasks that stand in for own ones
+constexpr std::size_t kFirstTraining = 8;  // own trials before the first training
+constexpr std::size_t kWarmTraining = 32;  // trials of other tasks that replace own ones
 
-// A template that began badly may still hold the best config. Each but the best gets some points,
-// by turns random, next to its best and what the model likes best of it, until they turn out
-// hopeless or, unless it has come near, enough.
+// A template with a bad start may still contain the best config. Each template except the best gets
+// some points, in turn random ones, neighbours of its best, and the model's favourites of it. This
+// ends when the template is hopeless or, unless it has come close, has had enough points.
 constexpr int kTemplatePoints = 16;
 constexpr double kNear = 1.6;      // times slower than the best
-constexpr int kTemplateDoubt = 6;  // points before one is given up
+constexpr int kTemplateDoubt = 6;  // points before a template is abandoned
 constexpr double kHopeless = 2.5;  // times slower than the best
 constexpr int kWalkTries = 16;
 
-/// A clone of the model that learns from copies of the trials.
+/// Clone of the model that is trained on copies of the trials.
 class ModelTrainingJob final : public TrainingJob {
  public:
   ModelTrainingJob(const StaticAnalyzer& analyzer, const std::vector<WarmGroup>& warm,
@@ -108,7 +108,7 @@ std::vector<float> ModelBasedStrategy::Scores(std::span<const Point> points) {
     rows.insert(rows.end(), row.begin(), row.end());
   }
   Result<std::vector<float>> scores = model_->Predict(rows);
-  model_->ReleaseMemory();  // until this task is asked again
+  model_->ReleaseMemory();  // until the next Ask of this task
   if (!scores.ok() || scores->size() != points.size()) return {};
   return *std::move(scores);
 }
@@ -163,7 +163,7 @@ Status ModelBasedStrategy::LoadState(std::string_view strategy_state) {
   if (model == json->end()) return {};
   const bool two = model->is_array() && model->size() == 2 && (*model)[0].is_number_unsigned() &&
                    (*model)[1].is_number_unsigned();
-  if (!two) return Corrupt("search log: model: bad \"model\" in the memo");
+  if (!two) return Corrupt("search log: model: bad \"model\" in the strategy state");
   learned_ = true;
   full_training_count_ = (*model)[0].get<std::size_t>();
   learned_count_ = (*model)[1].get<std::size_t>();

@@ -12,8 +12,8 @@
 
 namespace tilewright::search {
 
-/// What strategies that learn share: a cost model that is trained on what was told, and brought
-/// back after a replay; points of templates that began badly.
+/// Base class of strategies that learn: a cost model that is trained on observations and restored
+/// after a replay, and exploration of templates with a bad start.
 class ModelBasedStrategy : public Proposer {
  public:
   explicit ModelBasedStrategy(const StrategyContext& context);
@@ -27,16 +27,18 @@ class ModelBasedStrategy : public Proposer {
   std::string ExtraState() const override;
   Status LoadState(std::string_view strategy_state) override;
 
-  /// New trials that make another lesson worth while, when it knows so many.
+  /// Returns the number of new trials that justify another training, if the model was trained on
+  /// `known` trials.
   virtual std::size_t RetrainStep(std::size_t known) const = 0;
-  /// False: no model is asked.
+  /// Returns false if the strategy uses no model.
   virtual bool UsesModel() const { return true; }
 
-  /// Adds a point of a template that is neither the best nor given up, of the one tried least for
-  /// its size: by turns random, next to its best, and the first of `pool` (best first).
+  /// Adds a point of a template that is neither the best nor abandoned, of the one with the fewest
+  /// trials for its size: in turn a random point, a neighbour of its best, and the first of `pool`
+  /// (best first).
   void ExploreNeglectedTemplate(const std::vector<ScoredPoint>& pool, Random& random,
                                 std::vector<Point>& out);
-  /// The newest proposals that are not told yet.
+  /// Returns the newest proposals without an observation.
   std::vector<Point> InFlight() const;
 
   const cost_model::CostModel& model() const { return *model_; }
@@ -49,8 +51,8 @@ class ModelBasedStrategy : public Proposer {
   std::unique_ptr<cost_model::CostModel> model_;
   FeatureCache features_;
   bool learned_ = false;
-  std::size_t learned_count_ = 0;        // own trials the model knows
-  std::size_t full_training_count_ = 0;  // own trials its last training from the start knew
+  std::size_t learned_count_ = 0;        // own trials that the model was trained on
+  std::size_t full_training_count_ = 0;  // own trials of its last full training
 };
 
 }  // namespace tilewright::search

@@ -1,5 +1,5 @@
-// Asks what a cost model likes best: chains of simulated annealing over the space, templates that
-// compete for points, a share of random ones; learns from what it is told.
+// Proposes the points that a cost model ranks best: chains of simulated annealing over the space,
+// templates that compete for points, and a share of random points. Trains on the observations.
 
 #include "search/strategies/model_guided.h"
 
@@ -13,9 +13,9 @@
 namespace tilewright::search {
 namespace {
 
-constexpr std::size_t kRetrainStep = 8;  // new trials that make another lesson worth while
+constexpr std::size_t kRetrainStep = 8;  // new trials that justify another training
 constexpr std::size_t kRestarts = 12;    // chains that start from the fastest configs each time
-constexpr int kFreshPerSpace = 3;        // chains that start anywhere in each template's space
+constexpr int kFreshPerSpace = 3;        // chains that start at random in each template's space
 constexpr std::size_t kPointsPerTemplatePick = 4;
 
 class ModelGuided final : public ModelBasedStrategy {
@@ -81,13 +81,13 @@ class ModelGuided final : public ModelBasedStrategy {
     const Result<Json> json = ParseJson(strategy_state);
     const auto chains = json->find("chains");
     if (chains == json->end() || !chains->is_array()) {
-      return Corrupt("search log: model: no \"chains\" in the memo");
+      return Corrupt("search log: model: no \"chains\" in the strategy state");
     }
     chains_.clear();
     for (const Json& chain : *chains) {
       const bool two = chain.is_array() && chain.size() == 2 && chain[0].is_number_unsigned() &&
                        chain[1].is_number_unsigned();
-      if (!two) return Corrupt("search log: model: bad \"chains\" in the memo");
+      if (!two) return Corrupt("search log: model: bad \"chains\" in the strategy state");
       const Point point{chain[0].get<int>(), chain[1].get<std::int64_t>()};
       if (point.space >= static_cast<int>(space().spaces.size()) ||
           point.index >= space().spaces[static_cast<std::size_t>(point.space)].size()) {

@@ -6,18 +6,19 @@
 
 namespace tilewright::search {
 
-/// Simulated annealing on a cost model that is learned while measuring, with a share of random
-/// points and a diversity filter; random until there is data. Chains go on from where they stood,
-/// next to new ones that start from the fastest configs measured.
+/// Creates a search by simulated annealing on a cost model that is trained during the search, with
+/// a share of random points and a diversity filter. Proposes random points until there is data.
+/// Chains continue from their positions, next to new ones that start at the fastest measured
+/// configs.
 std::unique_ptr<Strategy> MakeModelGuided(const StrategyContext& context);
 
 /// Adds the trials of one task as a group of rows, scored by their speed relative to the fastest.
-/// What can not be described any more (its template changed) is left out.
+/// Skips trials that the present templates cannot describe.
 void AddGroup(const StaticAnalyzer& analyzer, const std::vector<Observation>& trials,
               cost_model::Dataset& data);
 
-/// What a cost model learns from: the warm groups while own trials are few, then the own trials
-/// (the fastest and the newest of them where there are very many).
+/// Returns the training data of a cost model: the warm groups while own trials are few, then the
+/// own trials (the fastest and the newest of them if there are very many).
 cost_model::Dataset MakeDataset(const StaticAnalyzer& analyzer, const std::vector<Observation>& own,
                                 const std::vector<WarmGroup>& warm);
 

@@ -10,12 +10,12 @@ namespace tilewright::search {
 namespace {
 
 constexpr std::size_t kUselessSlots = 4096;
-// So many useless draws in a row mean that chance has become a slow way to find what is left.
+// After this many useless draws in a row, random sampling is too slow to find the remaining points.
 constexpr int kUselessDraws = 256;
-// Draws next to points that are legal, and how many knobs from them at most.
+// Draws near legal points, and the maximum number of changed knobs.
 constexpr int kNearDraws = 4096;
 constexpr std::uint64_t kMaxSteps = 6;
-// Points looked at by one scan: at 20 us each a scan stays within a few seconds.
+// Maximum points of one scan: at 20 us each a scan takes a few seconds.
 constexpr std::int64_t kScanLimit = 200'000;
 
 std::size_t RefusedSlot(Point point) { return HashOf(point) % kUselessSlots; }
@@ -60,7 +60,7 @@ Status Proposer::ReplayAsk(std::span<const Point> points, std::string_view strat
   Result<Json> json = ParseJson(strategy_state);
   if (!json.ok() || !json->is_object() || !json->contains("filtered") ||
       !(*json)["filtered"].is_number_integer()) {
-    return Corrupt("search log: memo \"" + std::string(strategy_state.substr(0, 80)) +
+    return Corrupt("search log: strategy state \"" + std::string(strategy_state.substr(0, 80)) +
                    "\", expected an object with \"filtered\"");
   }
   filtered_ = (*json)["filtered"].get<std::int64_t>();
@@ -97,7 +97,8 @@ void Proposer::TakeRandom(std::size_t count, Random& random, std::vector<Point>&
   while (out.size() < count && useless < kUselessDraws) {
     useless = Take(SamplePoint(space_, random), out) ? 0 : useless + 1;
   }
-  // Of a large space whose legal configs are few a scan finds none: they are near one another.
+  // In a large space with few legal configs a scan finds none, but legal configs are close
+  // together.
   if (space_.size() > kScanLimit) TakeNearLegal(count, random, out);
   if (out.size() < count) Scan(count, random, out);
 }

@@ -13,10 +13,9 @@ namespace tilewright::search {
 
 struct StrategyContext;
 
-/// What every strategy here shares: known and default configs come first, nothing is proposed
-/// twice, nothing that a static check refuses is proposed at all, and the random numbers of an Ask
-/// depend on the seed and the number of Asks before it only, so that a replay needs no generator
-/// state.
+/// Base class of all built-in strategies. Proposes known and default configs first, no point twice,
+/// and no point that a static check rejects. The random numbers of an Ask depend only on the seed
+/// and the number of earlier Asks, so a replay needs no generator state.
 class Proposer : public Strategy {
  public:
   explicit Proposer(const StrategyContext& context);
@@ -31,19 +30,21 @@ class Proposer : public Strategy {
  protected:
   /// Adds points with Take until `out` holds `count`, or none is left.
   virtual void Propose(std::size_t count, Random& random, std::vector<Point>& out) = 0;
-  /// Members of the memo beyond those of this class: JSON text that starts with a comma, or none.
+  /// Returns additional members of the strategy state: JSON text that starts with a comma, or an
+  /// empty text.
   virtual std::string ExtraState() const { return {}; }
-  /// Takes them back. `memo` is the whole memo, valid JSON.
-  virtual Status LoadState(std::string_view /*memo*/) { return {}; }
+  /// Restores them. `strategy_state` is the whole state, valid JSON.
+  virtual Status LoadState(std::string_view /*strategy_state*/) { return {}; }
 
-  /// Appends the point to `out` unless it was proposed before or is refused.
+  /// Appends the point to `out` unless it was proposed before or is rejected.
   bool Take(Point point, std::vector<Point>& out);
-  /// The same for a point that is known to be legal.
+  /// As Take, for a point that is known to be legal.
   bool TakeLegal(Point point, std::vector<Point>& out);
-  /// Counts a refused point once (as far as the memory of refused points reaches).
+  /// Counts a rejected point once (within the bounded memory of rejected points).
   void MarkRejected(Point point);
   bool IsKnownRejected(Point point) const;
-  /// Random points until `out` holds `count`; where chance finds no more, the first ones left.
+  /// Adds random points until `out` holds `count`. If sampling finds no new point, adds the first
+  /// remaining ones.
   void TakeRandom(std::size_t count, Random& random, std::vector<Point>& out);
 
   const SearchSpace& space() const { return space_; }
@@ -59,7 +60,7 @@ class Proposer : public Strategy {
   const std::uint64_t seed_;
   ProposalHistory history_;
   std::vector<Point> first_;
-  std::vector<Point> refused_;  // one slot per hash value; the newest refused point stays
+  std::vector<Point> refused_;  // one slot per hash value; the newest rejected point stays
   std::uint64_t asks_ = 0;
   std::int64_t filtered_ = 0;
 };

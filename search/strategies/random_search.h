@@ -6,7 +6,7 @@
 
 namespace tilewright::search {
 
-/// Points at random without repetition.
+/// Creates a search that proposes random points without repetition.
 std::unique_ptr<Strategy> MakeRandomSearch(const StrategyContext& context);
 
 }  // namespace tilewright::search

@@ -63,7 +63,7 @@ TEST(TreeModelTest, RefusesWhatIsNoModelOfTheseFeatures) {
   }
   std::string damaged = bytes;
   damaged[bytes.size() - 10] ^= 1;
-  EXPECT_THAT(TreeModel::Deserialize(damaged).status().message(), HasSubstr("check sum differs"));
+  EXPECT_THAT(TreeModel::Deserialize(damaged).status().message(), HasSubstr("checksum differs"));
 }
 
 TEST(TreeModelTest, ReadsWhatItWroteOfALongHistory) {

@@ -21,8 +21,7 @@ TEST(NotesTest, OthersCauseSoManyLinesAMinute) {
   EXPECT_EQ(lines.back(), "its own");
   clock.now += RateLimitedLog::kMinuteSeconds;
   notes.Limited("the same");
-  EXPECT_EQ(lines[lines.size() - 2],
-            "39941 more lines like these were left out in the last minute");
+  EXPECT_EQ(lines[lines.size() - 2], "39941 more lines like these were omitted in the last minute");
   EXPECT_EQ(lines.back(), "the same");
 }
 

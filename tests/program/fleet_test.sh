@@ -80,7 +80,7 @@ has '"foreign":0' out
 expect 0 fleet status --fleet "$url" --json --seconds 1
 [ "$(grep -o '"name":"w[12].d' out | wc -l)" -eq 3 ] || fail "not three devices: $(cat out)"
 expect 0 fleet drain w2.d0 --fleet "$url"
-until_has 'told to drain' worker2.log
+until_has 'received the command to drain' worker2.log
 expect 2 fleet quarantine w9.d0 --fleet "$url"
 has "'w9.d0' was told so, and said nothing" err
 expect 2 fleet cancel alice.j --fleet "$url"
@@ -91,13 +91,13 @@ until_has 'class null-' slow.log
 kill -STOP "$last"
 expect 2 fleet quarantine slow.d0 --fleet "$url"
 kill -CONT "$last"
-until_has 'told to quarantine' slow.log
+until_has 'received the command to quarantine' slow.log
 expect 0 fleet drain slow.d0 --fleet "$url"
-until_has 'told to drain' slow.log
+until_has 'received the command to drain' slow.log
 
 # A deadline ends the search in time for the races, and is to come.
 expect 2 tune m.onnx#1 --fleet "$url" --records made_up.db --deadline 2020-01-01T00:00:00Z
-has 'it is over' err
+has 'it has passed' err
 expect 0 tune m.onnx#3 --fleet "$url" --records deadline.db --deadline 2s --strategy random --target llvm --json
 has '"finish":"deadline"' out
 [ "$(sqlite3 deadline.db 'SELECT count(*) FROM best')" -eq 1 ] || fail "no winner by the deadline"

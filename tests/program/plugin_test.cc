@@ -10,12 +10,11 @@
 #include <set>
 #include <string>
 
+#include "src/plugins/load_plugin.h"
 #include "records/store.h"
 #include "search/space.h"
 #include "search/static_analyzer.h"
 #include "src/base/files/locked_temp_dir.h"
-#include "src/plugins/load_plugin.h"
-#include "src/plugins/registries.h"
 #include "src/target/device.h"
 #include "src/templates/device.h"
 
@@ -70,11 +69,10 @@ TEST(PluginTest, WhatIsNoPluginIsRefused) {
   plugins::Registries registries;
   EXPECT_THAT(plugins::LoadPlugin("/nowhere.so", registries).message(),
               HasSubstr("--plugin /nowhere.so: No such file"));
-  EXPECT_THAT(plugins::LoadPlugin("/proc/self/exe", registries).message(),
-              HasSubstr("--plugin /proc/self"));
+  EXPECT_THAT(plugins::LoadPlugin("/proc/self/exe", registries).message(), HasSubstr("--plugin /proc/self"));
   EXPECT_THAT(plugins::LoadPlugin(PLUGIN_NONE, registries).message(), HasSubstr("tw_plugin_main"));
   registries = With(kRough);
-  EXPECT_THAT(plugins::LoadPlugin(kRough, registries).message(), HasSubstr("there is one already"));
+  EXPECT_THAT(plugins::LoadPlugin(kRough, registries).message(), HasSubstr("already"));
 }
 
 TEST(PluginTest, ItsTemplateIsTheLastThatServes) {

@@ -328,7 +328,7 @@ has '"conv2d_winograd.cpu"' bounded.json
 ! grep -q conv2d_winograd strict.json || fail "Winograd in a library of sums alone"
 head -c 200 cpu.model >cut.model
 expect 2 query m.onnx#2 --records i.db --model cut.model
-has 'cut off or damaged' err
+has 'truncated or damaged' err
 expect 2 train --records learned.db --kind cuda -o none.model
 
 expect 0 compile m.onnx --records i.db --rule autotvm -o imported.so

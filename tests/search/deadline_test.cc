@@ -39,7 +39,8 @@ TEST(DeadlineTest, RefusesWhatIsNoneAndWhatIsOver) {
   for (const char* text : {"2026-11-18T11:06:40Z", "0s"}) {
     EXPECT_EQ(ParseFutureDeadline(text, kNow).status().message(),
               "deadline \"" + std::string(text) +
-                  "\": it is over (now it is 2026-11-18T11:06:40.000Z), expected one to come");
+                  "\": it has passed (it is now 2026-11-18T11:06:40.000Z), expected a time in the "
+                  "future");
   }
 }
 

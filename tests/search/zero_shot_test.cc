@@ -99,7 +99,7 @@ TEST(ZeroShotTest, ChooserSaysThatItWasTrainedWithoutVectors) {
   const auto chooser = LoadChooser(BuiltInTemplates(), path);
   EXPECT_EQ(chooser.status().code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(chooser.status().message(),
-              testing::HasSubstr("conv2d/float32, which does not say of which vectors; train it"));
+              testing::HasSubstr("conv2d/float32, without a vector extension; train it"));
 }
 
 TEST(ZeroShotTest, ChooserKeepsToWhatItLearnedFrom) {

@@ -104,7 +104,7 @@ TEST_P(StrategyTest, RefusesAMemoThatIsNotItsOwn) {
   const SearchSpace space = MadeSpace();
   const FakeAnalyzer analyzer(space);
   EXPECT_EQ(Make(space, analyzer)->ReplayAsk({}, "nonsense").message(),
-            "search log: memo \"nonsense\", expected an object with \"filtered\"");
+            "search log: strategy state \"nonsense\", expected an object with \"filtered\"");
 }
 
 TEST_P(StrategyTest, FindsTheOptimumOfASmoothSpace) {
