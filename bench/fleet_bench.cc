@@ -141,7 +141,7 @@ double RateOf(Dispatcher& tuner, int in_flight, double seconds) {
 }
 
 /// Returns the processor time of a process, in seconds.
-double ArchitectureOf(int pid) {
+double ProcessorSecondsOf(int pid) {
   const auto text = ReadFile("/proc/" + std::to_string(pid) + "/stat", 4096);
   if (!text.ok()) return 0;
   // After the name in parentheses, user and system time are the 12th and 13th word.
@@ -176,13 +176,13 @@ void Scaling(const std::string& server_program, int argc, char** argv) {
     Dispatcher tuner(BenchJob("bench", "scaling", 1), **broker, clock);
     TW_CHECK(tuner.Open().ok());
     const double wall = clock.MonotonicSeconds();
-    const double before = ProcessorShare(1, 0), broker_before = ArchitectureOf(server->pid()),
+    const double before = ProcessorShare(1, 0), broker_before = ProcessorSecondsOf(server->pid()),
                  tuner_before = ProcessorOfThread();
     const double rate = RateOf(tuner, 3 * count + 8, kSeconds);
     const double passed = clock.MonotonicSeconds() - wall;
     const double tuned = (ProcessorOfThread() - tuner_before) / passed;
     fmt::print("{:>8} {:>12.1f} {:>10.3f} {:>8.2f} {:>8.2f} {:>8.2f}\n", count, rate,
-               rate * trial / count, (ArchitectureOf(server->pid()) - broker_before) / passed,
+               rate * trial / count, (ProcessorSecondsOf(server->pid()) - broker_before) / passed,
                tuned, ProcessorShare(passed, before) - tuned);
     std::fflush(stdout);
     tuner.Close();

@@ -24,12 +24,12 @@ struct NameAndText {
 };
 
 Result<NameAndText> SplitName(const std::string& text) {
-  const std::size_t annotation = text.rfind('=');
-  if (annotation == std::string::npos || annotation == 0 || annotation + 1 == text.size()) {
+  const std::size_t separator = text.rfind('=');
+  if (separator == std::string::npos || separator == 0 || separator + 1 == text.size()) {
     return InvalidArgument("expected NAME=VALUE");
   }
   if (text.find('\0') != std::string::npos) return InvalidArgument("the name contains a zero byte");
-  return NameAndText{text.substr(0, annotation), text.substr(annotation + 1)};
+  return NameAndText{text.substr(0, separator), text.substr(separator + 1)};
 }
 
 Result<std::int64_t> ParseSize(std::string_view text) {

@@ -56,9 +56,9 @@ Status CheckTensorType(const TensorType& type) {
 }
 
 std::string_view SourceName(std::string_view value_name) {
-  const std::size_t annotation = value_name.rfind('#');
-  return annotation == std::string_view::npos || annotation == 0 ? value_name
-                                                                 : value_name.substr(0, annotation);
+  const std::size_t separator = value_name.rfind('#');
+  return separator == std::string_view::npos || separator == 0 ? value_name
+                                                               : value_name.substr(0, separator);
 }
 
 bool IsLocalName(std::string_view value_name) {
