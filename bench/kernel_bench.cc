@@ -25,8 +25,6 @@
 
 #include "bench/kernel_bench_layers.h"
 #include "bench/kernel_bench_ours.h"
-#include "python_free_cli/arguments/task_argument.h"
-#include "python_free_cli/record_sources.h"
 #include "src/runtime/roofline.h"
 #include "src/runtime/thread_pool.h"
 #include "src/session/record_sources.h"
@@ -68,7 +66,11 @@ struct Options {
     app.add_option("--rounds", rounds, "Slices of time for each kernel")
         ->check(CLI::PositiveNumber);
     app.add_flag("--json", json, "A line of JSON per layer");
-    records.Declare(app, "default");
+    records.accept = "default";
+    app.add_option("--records", records.stores, "Record stores, asked in order");
+    app.add_option("--accept", records.accept, "hit, near, model or default")
+        ->capture_default_str();
+    app.add_option("--model", records.model_file, "Cost model, or none");
   }
 };
 
@@ -242,7 +244,8 @@ Status Run(const Options& options) {
   TW_ASSIGN_OR_RETURN(auto layers, LayersOf(options.layers, target, mode->second));
   TW_ASSIGN_OR_RETURN(auto pool, ThreadPool::Create(options.threads));
   TW_ASSIGN_OR_RETURN(auto accept, options.records.Accept());
-  TW_ASSIGN_OR_RETURN(auto catalog, options.records.Open(BuiltInTemplates(), target));
+  TW_ASSIGN_OR_RETURN(auto catalog,
+                      options.records.Open(BuiltInTemplates(), target, session::IgnoreNote));
   KernelBench bench(options, mode->second, target, std::move(pool), std::move(catalog), accept);
   Sums sums;
   for (const search::TuneTask& layer : layers) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "python_free_cli/arguments/task_argument.h"
 #include "src/base/files/file.h"
 #include "src/models/models.h"
 #include "src/session/tasks.h"
@@ -26,7 +25,10 @@ Result<std::string> FileOf(const std::string& task, const ScopedTempDir& folder)
 void LayerArguments::Declare(CLI::App& app) {
   app.add_option("tasks", tasks, "Model files, built-in models, workload keys")->required();
   app.add_option("--only", only, "Layers whose key has this in it");
-  model.Declare(app);
+  app.add_option("--shape", model.bindings.shapes, "Shape of an input: x=1x3x320x320")
+      ->allow_extra_args(false);
+  app.add_option("--dim", model.bindings.dims, "Size of a symbolic dimension: height=320")
+      ->allow_extra_args(false);
 }
 
 Result<std::vector<search::TuneTask>> ReadLayers(const LayerArguments& arguments,

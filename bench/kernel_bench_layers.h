@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "python_free_cli/model_source.h"
 #include "search/tuner.h"
+#include "src/session/model.h"
 #include "src/target/target.h"
 
 namespace CLI {
@@ -18,7 +18,7 @@ namespace tilewright::bench {
 struct LayerArguments {
   std::vector<std::string> tasks;  ///< model files, built-in models, workload keys
   std::string only;                ///< substring of the layers' keys
-  cli::ModelArguments model;
+  session::ModelOptions model;
 
   void Declare(CLI::App& app);
 };

@@ -19,7 +19,6 @@
 
 #include "bench/kernel_bench_layers.h"
 #include "bench/kernel_bench_ours.h"
-#include "python_free_cli/arguments/task_argument.h"
 #include "src/runtime/thread_pool.h"
 #include "src/session/target.h"
 #include "src/tensor/reference/reference.h"

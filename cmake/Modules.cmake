@@ -156,7 +156,8 @@ function(tw_tests folder)
   if(TILEWRIGHT_SANITIZE MATCHES "undefined")
     target_compile_options(${folder}_tests PRIVATE -fno-sanitize=undefined)
   endif()
-  set_target_properties(${folder}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
+  set_target_properties(${folder}_tests PROPERTIES UNITY_BUILD ${TILEWRIGHT_UNITY}
+                                                   UNITY_BUILD_BATCH_SIZE ${batch})
   if(TILEWRIGHT_PCH)
     target_precompile_headers(${folder}_tests REUSE_FROM tw_test_pch)
   endif()
@@ -179,4 +180,7 @@ function(tw_tests folder)
     set_tests_properties(${name} PROPERTIES LABELS ${folder} TIMEOUT 3600
                          COST ${ARG_PARTS})
   endforeach()
+  if(TILEWRIGHT_TEST_CASES)  # for editors and `ctest -R Suite.Case`
+    gtest_discover_tests(${folder}_tests DISCOVERY_MODE PRE_TEST PROPERTIES LABELS case)
+  endif()
 endfunction()

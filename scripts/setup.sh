@@ -17,7 +17,8 @@ optional=(libdnnl-dev ccache libjs-chart.js)
 # The compiler of tests under sanitizers: 14 MB to download, 105 MB installed.
 [[ " $* " == *" --with-sanitizers "* ]] && packages+=(clang-19 libclang-rt-19-dev lld-19)
 # What scripts/lint.sh runs: 50 MB to download, 250 MB installed.
-[[ " $* " == *" --with-lint "* ]] && packages+=(clang-format-14 clang-tidy-19)
+[[ " $* " == *" --with-lint "* || " $* " == *" --with-format "* ]] && packages+=(clang-format-14)
+[[ " $* " == *" --with-lint "* ]] && packages+=(clang-tidy-19)
 [[ " $* " == *" --with-fuzzers "* ]] && packages+=(clang-14 libclang-rt-14-dev)
 # Models, the runner and the examples for Arm boards, and their tests under emulation: 117 MB to
 # download, 491 MB installed.

@@ -340,6 +340,88 @@ struct TunerOptions {
   std::string worker;
 };
 
+/// Options for reading a model file. Later releases add members at the end.
+struct ModelOptions {
+  /// Set by the initializer: leave it.
+  std::uint32_t struct_size = sizeof(ModelOptions);
+  std::vector<std::string> shapes;  ///< of inputs: "x=1x3x224x224"
+  std::vector<std::string> dims;    ///< of symbolic dimensions: "batch=1"
+};
+
+/// Network in a model file (ONNX, Relay text). Keeps the path: each function that takes a Model
+/// reads the file again.
+class Model {
+ public:
+  /// Reads a model file. Errors: kNotFound; kInvalidArgument with file and reason for a file that
+  /// is no model, and for sizes that it leaves open; kUnsupported naming operators that cannot be
+  /// compiled.
+  TW_TUNER_API static Result<Model> Read(const std::string& path, const ModelOptions& options = {});
+
+  TW_TUNER_API const std::string& name() const;
+  /// Inputs and outputs in the order of the arguments of compiled code.
+  TW_TUNER_API const std::vector<Tensor>& inputs() const;
+  TW_TUNER_API const std::vector<Tensor>& outputs() const;
+
+  struct Data;
+  /// For internal use by the library.
+  explicit Model(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+  const Data& data() const { return *data_; }
+
+ private:
+  std::shared_ptr<const Data> data_;
+};
+
+/// Workload of a network. Never gets another member.
+struct ModelTask {
+  std::string key;               ///< as in records and queries
+  std::int64_t occurrences = 0;  ///< operators of the network with this workload
+  double operations = 0;         ///< of one occurrence; a multiply-add is two
+};
+
+/// Result of a search for all tasks of a network.
+class NetworkReport {
+ public:
+  TW_TUNER_API std::int64_t tasks() const;
+  /// Trials in the store, including those of earlier searches that this one resumed.
+  TW_TUNER_API std::int64_t trials() const;
+  /// Trials of this call.
+  TW_TUNER_API std::int64_t new_trials() const;
+  TW_TUNER_API std::int64_t failures() const;
+  /// Seconds of all occurrences of the tasks that have both times: with default configs, and with
+  /// the best configs.
+  TW_TUNER_API double default_seconds() const;
+  TW_TUNER_API double best_seconds() const;
+
+  struct Data;
+  /// For internal use by the library.
+  explicit NetworkReport(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+
+ private:
+  std::shared_ptr<const Data> data_;
+};
+
+/// Compiled code of a network, loaded into this process. The last handle unloads it.
+class Network {
+ public:
+  TW_TUNER_API const std::vector<Tensor>& inputs() const;
+  TW_TUNER_API const std::vector<Tensor>& outputs() const;
+  /// Number of operators after fusion, and of those that have a task but no record.
+  TW_TUNER_API std::int64_t operators() const;
+  TW_TUNER_API std::int64_t untuned() const;
+  /// Runs the network once. One pointer for each tensor, row-major, best aligned to 64 bytes.
+  /// Concurrent calls wait for each other. Errors: kInvalidArgument for a wrong number of tensors
+  /// or a null pointer; kUnavailable for no memory or threads.
+  TW_TUNER_API Status Run(const std::vector<const void*>& inputs,
+                          const std::vector<void*>& outputs) const;
+
+  struct Data;
+  /// For internal use by the library.
+  explicit Network(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+
+ private:
+  std::shared_ptr<const Data> data_;
+};
+
 /// Target and its templates; entry point of all other operations. Movable; for one thread at a
 /// time.
 class Tuner {
@@ -391,6 +473,24 @@ class Tuner {
   /// writes its header next to it (path with .h for .so).
   TW_TUNER_API Status CompileLibrary(const Expression& expression, const std::string& path,
                                      const CompileOptions& options = {}) const;
+
+  /// Lists the tasks of a network, as Tune searches them.
+  TW_TUNER_API Result<std::vector<ModelTask>> Tasks(const Model& model) const;
+  /// Searches for all tasks of a network as one job. TuneOptions::templates limits the search to
+  /// the tasks that these templates serve. Errors: as for an expression; kUnsupported naming tasks
+  /// that no template serves.
+  TW_TUNER_API Result<NetworkReport> Tune(const Model& model, const TuneOptions& options);
+  /// Compiles a network with the best records of CompileOptions::store into this process. Operators
+  /// without a record get their default configs (Network::untuned). CompileOptions::config must be
+  /// empty. With the default name the functions are named after the model.
+  TW_TUNER_API Result<Network> Compile(const Model& model,
+                                       const CompileOptions& options = {}) const;
+  /// As Compile, into a shared library with a C interface, and its header (path with .h for .so).
+  TW_TUNER_API Status CompileLibrary(const Model& model, const std::string& path,
+                                     const CompileOptions& options = {}) const;
+  /// Compiles a network, runs it on random inputs and compares every operator with the reference.
+  /// Errors: kInternal naming the first operator that differs; those of Compile.
+  TW_TUNER_API Status Verify(const Model& model, const CompileOptions& options = {}) const;
 
   struct Data;
   /// For internal use by the library.

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "python_free_cli/print.h"
-#include "python_free_cli/tune_display.h"
 #include "src/base/format_printable.h"
 #include "src/base/printable.h"
 #include "src/session/format.h"
@@ -35,8 +33,8 @@ void AppendTasks(const JobPage& job, std::string& text) {
     }
     text += FormatPrintable(
         "{:<38} {:>4} {:>12} {:>12} {:>8} {:>7} {:>7} {:>6}{}{}\n", task.name, task.occurrences,
-        session::ShortValue(task.metric, task.default_value),
-        session::ShortValue(task.metric, task.best_value),
+        ShortValue(task.metric, task.default_value),
+        ShortValue(task.metric, task.best_value),
         SpeedupText(task.default_value, task.best_value),
         session::RooflineShareText(task.roofline.bound, task.best_value), task.trials,
         task.ranking.windows.empty() ? "-" : FormatPrintable("{:.2f}", task.ranking.tau),
@@ -46,8 +44,8 @@ void AppendTasks(const JobPage& job, std::string& text) {
   const std::string metric = job.tasks.empty() ? "seconds" : job.tasks.front().metric;
   const search::NetworkTimes times = job.Times();
   text += FormatPrintable("{:<38} {:>4} {:>12} {:>12} {:>8}\n", session::AllTasksText(times), "",
-                          session::ShortValue(metric, times.standard),
-                          session::ShortValue(metric, times.best),
+                          ShortValue(metric, times.standard),
+                          ShortValue(metric, times.best),
                           SpeedupText(times.standard, times.best));
 }
 
@@ -65,7 +63,7 @@ void AppendFronts(const JobPage& job, std::string& text) {
       }
       const FrontRow& row = task.front[i];
       for (std::size_t m = 0; m < task.metrics.size(); ++m) {
-        text += FormatPrintable(" {:>14}", session::ShortValue(task.metrics[m], row.values[m]));
+        text += FormatPrintable(" {:>14}", ShortValue(task.metrics[m], row.values[m]));
       }
       text += FormatPrintable("  {} {}\n", row.template_key, row.config);
     }
@@ -78,10 +76,10 @@ void AppendJob(const JobPage& job, std::string& text) {
   text += FormatPrintable("on {}, target {}\n", job.device, job.target);
   text +=
       FormatPrintable("{} trials in {} ({:.1f}/s), {} failed, {} disturbed{}\n", job.trials,
-                      session::ShortDuration(job.time.known() ? job.time.wall : job.wall_seconds),
+                      ShortDuration(job.time.known() ? job.time.wall : job.wall_seconds),
                       job.TrialsPerSecond(), job.trials - job.ok, job.noisy,
                       job.pauses > 0 ? FormatPrintable("; {} pauses of {} left out", job.pauses,
-                                                       session::ShortDuration(job.pause_seconds))
+                                                       ShortDuration(job.pause_seconds))
                                      : "");
   if (const TimePage& time = job.time; time.known()) {
     text += FormatPrintable(
@@ -111,14 +109,14 @@ void AppendComparison(const Comparison& comparison, std::string& text) {
                           "ratio", "95 %");
   for (const ComparedTask& task : comparison.tasks) {
     text += FormatPrintable("{:<38} {:>4} {:>12} {:>12} {:>6.2f}x {:>15}  {}\n", task.name,
-                            task.occurrences, session::ShortValue(task.metric, task.value),
-                            session::ShortValue(task.metric, task.other_value), task.ratio,
+                            task.occurrences, ShortValue(task.metric, task.value),
+                            ShortValue(task.metric, task.other_value), task.ratio,
                             FormatPrintable("{:.2f}-{:.2f}", task.low, task.high), task.verdict);
   }
   if (comparison.total > 0) {
     text += FormatPrintable("{:<38} {:>4} {:>12} {:>12} {:>6.2f}x {:>15}\n", "all of these", "",
-                            session::ShortValue(comparison.metric, comparison.total),
-                            session::ShortValue(comparison.metric, comparison.other_total),
+                            ShortValue(comparison.metric, comparison.total),
+                            ShortValue(comparison.metric, comparison.other_total),
                             comparison.other_total / comparison.total,
                             FormatPrintable("{:.2f}-{:.2f}", comparison.low, comparison.high));
   }
@@ -137,7 +135,7 @@ void AppendNetwork(const NetworkPage& network, std::string& text) {
     unknown += step.cost > 0 ? 0 : 1;
   }
   text += FormatPrintable("\n{}: {} steps, {} by records and estimates", network.graph,
-                          network.steps.size(), session::ShortValue(network.metric, cost));
+                          network.steps.size(), ShortValue(network.metric, cost));
   if (unknown > 0) text += FormatPrintable(" ({} steps unknown)", unknown);
   for (const auto& [answer, steps] : network.coverage)
     text += FormatPrintable(", {} {}", steps, answer);
@@ -145,7 +143,7 @@ void AppendNetwork(const NetworkPage& network, std::string& text) {
                           1e-6 * static_cast<double>(network.arena_bytes));
   if (missed > 0) {
     text += FormatPrintable("untuned operators are expected to cost {} more than tuned ones\n",
-                            session::ShortValue(network.metric, missed));
+                            ShortValue(network.metric, missed));
   }
 }
 

@@ -13,7 +13,6 @@
 #include <numeric>
 
 #include "measure/supervisor/process_measurer.h"
-#include "python_free_cli/tune_display.h"
 #include "records/front/front.h"
 #include "src/report/statistics.h"
 #include "src/session/format.h"

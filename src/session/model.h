@@ -2,12 +2,29 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "src/base/status.h"
 #include "src/graph/ir/graph.h"
 #include "src/session/notes.h"
 
 namespace tilewright::session {
+
+/// Options for reading a model file, as texts.
+struct ModelOptions {
+  BindingTexts bindings;
+  std::string requantize = "float";  ///< or "integer": how quantized operators of ONNX round
+
+  /// Parses the bindings; reads the files that values name (.npy).
+  /// Errors: those of ParseBindings and ParseNpy; kInvalidArgument for several shape variants.
+  Result<ModelSource> Source(const std::string& file) const;
+  /// As Source, one for each shape variant.
+  Result<std::vector<ModelSource>> Sources(const std::string& file) const;
+  /// Checks that no option was given, for a file that is no model.
+  /// Errors: kInvalidArgument as "--shape x=1x3: WHY".
+  Status CheckUnused(std::string_view why) const;
+};
 
 /// Passes on the notes of a graph's importer.
 void NoteImport(const Graph& graph, const NoteSink& note);

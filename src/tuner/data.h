@@ -13,6 +13,7 @@
 #include "src/base/files/locked_temp_dir.h"
 #include "src/base/status.h"
 #include "src/compiler/compile.h"
+#include "src/graph/ir/graph.h"
 #include "src/runtime/loaded_model.h"
 #include "src/space/config.h"
 #include "src/space/trial.h"
@@ -78,6 +79,26 @@ struct Kernel::Data {
   LoadedModel loaded;
   Function function = nullptr;
   OperatorReport report;
+};
+
+struct Model::Data {
+  ModelSource source;
+  std::string name;
+  std::vector<Tensor> inputs, outputs;
+};
+
+struct NetworkReport::Data {
+  search::TuneReport report;
+  search::NetworkTimes times;
+  std::int64_t failures = 0;
+};
+
+struct Network::Data {
+  LockedTempDir folder;  ///< of the library, which stays open while its file may go
+  LoadedModel loaded;
+  Kernel::Function function = nullptr;
+  Model model;
+  std::int64_t operators = 0, untuned = 0;
 };
 
 struct Tuner::Data {

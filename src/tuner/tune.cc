@@ -5,15 +5,16 @@
 #include <limits>
 #include <utility>
 
-#include "cost_model/xgboost_model.h"
 #include "records/package/catalog.h"
 #include "records/package/schedules.h"
 #include "search/job.h"
 #include "search/space.h"
 #include "search/tuner.h"
 #include "src/base/clock.h"
+#include "src/session/session.h"
 #include "src/templates/device.h"
 #include "src/tuner/data.h"
+#include "src/tuner/tune_job.h"
 #include "src/tuner/worker.h"
 
 namespace tilewright::tuner {
@@ -30,9 +31,10 @@ struct TuneOrder {
   std::function<bool(const Progress&)> progress;
 };
 
-inner::Result<TuneOrder> OrderOf(const Tuner::Data& tuner, const TuneOptions& options) {
+inner::Result<TuneOrder> OrderOf(const Tuner::Data& tuner, const std::string& graph,
+                                 const TuneOptions& options) {
   TuneOrder order;
-  order.job.graph = "expression";
+  order.job.graph = graph;
   order.job.target = tuner.target_text;
   order.job.threads = tuner.target.num_threads();
   order.job.records = options.store;
@@ -74,29 +76,9 @@ class Watcher final : public search::TuneObserver {
 
 inner::Result<TuneReport> RunTune(const Tuner::Data& tuner, const Workload& workload,
                                   const TuneOptions& options) {
-  TW_ASSIGN_OR_RETURN(auto order, OrderOf(tuner, options));
-  std::vector<search::TuneTask> tasks = {{{workload, tuner.target}, {}, 1}};
-  TW_ASSIGN_OR_RETURN(auto chosen,
-                      search::RestrictTemplates(*tuner.templates, order.templates, tasks));
-  TW_ASSIGN_OR_RETURN(auto store,
-                      records::Store::Open(order.job.records, records::Store::Mode::kReadWrite));
-  TW_RETURN_IF_ERROR(records::StoreScheduleTexts(store, chosen));
-  TW_ASSIGN_OR_RETURN(auto measurer, StartMeasurer(tuner));
-  SystemClock clock;
-  Watcher watcher(order.progress);
-  search::TuneContext context;
-  context.templates = &chosen;
-  context.only_templates = order.templates;
-  context.strategies = &tuner.strategies;
-  context.measurer = measurer.get();
-  context.store = &store;
-  context.clock = &clock;
-  context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
-  context.observer = &watcher;
-  context.stop = &watcher.stop();
-  TW_ASSIGN_OR_RETURN(auto report, search::Tune(tasks, order.job, context));
   auto data = std::make_shared<TuneReport::Data>();
-  data->report = std::move(report);
+  const std::vector<search::TuneTask> tasks = {{{workload, tuner.target}, {}, 1}};
+  TW_ASSIGN_OR_RETURN(data->report, RunTuneJob(tuner, "expression", tasks, options));
   for (const auto& [outcome, count] : data->task().failures) data->failures += count;
   if (data->task().best_seconds > 0) data->config = data->task().best_config.ToString();
   return TuneReport(std::move(data));
@@ -150,6 +132,29 @@ inner::Result<Answer> RunQuery(const Tuner::Data& tuner, const Workload& workloa
 }
 
 }  // namespace
+
+inner::Result<search::TuneReport> RunTuneJob(const Tuner::Data& tuner, const std::string& graph,
+                                             std::vector<search::TuneTask> tasks,
+                                             const TuneOptions& options) {
+  TW_ASSIGN_OR_RETURN(auto order, OrderOf(tuner, graph, options));
+  TW_ASSIGN_OR_RETURN(auto chosen,
+                      search::RestrictTemplates(*tuner.templates, order.templates, tasks));
+  TW_ASSIGN_OR_RETURN(auto store,
+                      records::Store::Open(order.job.records, records::Store::Mode::kReadWrite));
+  TW_RETURN_IF_ERROR(records::StoreScheduleTexts(store, chosen));
+  TW_ASSIGN_OR_RETURN(auto measurer, StartMeasurer(tuner));
+  SystemClock clock;
+  Watcher watcher(order.progress);
+  session::TuneRequest request;
+  request.strategies = &tuner.strategies;
+  request.measurer = measurer.get();
+  request.store = &store;
+  request.clock = &clock;
+  request.only_templates = order.templates;
+  request.observer = &watcher;
+  request.stop = &watcher.stop();
+  return session::Session::Tune(tasks, order.job, chosen, request);
+}
 
 inline namespace v1 {
 

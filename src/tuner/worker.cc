@@ -13,7 +13,7 @@
 #include "src/base/printable.h"
 #include "src/base/stack.h"
 #include "src/base/standard_streams.h"
-#include "src/templates/device.h"
+#include "src/session/measurer.h"
 #include "src/templates/text/text_template.h"
 
 namespace tilewright::tuner {
@@ -71,16 +71,14 @@ std::string InstalledWorker() {
                        ": no such program, expected the worker of the tuner: the one" +
                        " installed with the library, or TunerOptions::worker");
   }
-  TW_ASSIGN_OR_RETURN(auto device, DeviceFor(tuner.target));
   const std::string library = LibraryFile();
-  measure::ProcessMeasurerSettings settings;
-  settings.device = std::move(device);
-  settings.runner.calibrate = true;
-  settings.build_command = {tuner.worker, library, "build"};
+  session::WorkerCommands workers{{tuner.worker, library, "build"}, {tuner.worker, library, "run"}};
   for (const std::string& text : tuner.texts) {
-    settings.build_command.insert(settings.build_command.end(), {kTextOption, text});
+    workers.build.insert(workers.build.end(), {kTextOption, text});
   }
-  settings.run_commands = {{tuner.worker, library, "run"}};
+  TW_ASSIGN_OR_RETURN(
+      auto settings, session::MeasurerSettings(workers, tuner.target, {}, {}, session::IgnoreNote));
+  settings.runner.probe_baseline_file.clear();  // a library writes nothing beside the store
   return measure::ProcessMeasurer::Create(std::move(settings));
 }
 

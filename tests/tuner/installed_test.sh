@@ -43,6 +43,17 @@ done
 cp "$folder"/*.tw "$folder"/*.tws "$work/" && echo 'parallel(nothing)' >>"$work/blocks.tws"
 if LD_LIBRARY_PATH=$place "$work/own/tune_own" "$work" "$work/own.db" "$work/own.so" >"$work/out" 2>&1; then fail "a wrong schedule was taken"; fi
 grep -qF 'blocks.tws:14:' "$work/out" || fail "no place of the mistake: $(cat "$work/out")"
+# A network: the program of docs/examples/network tunes, compiles and runs an ONNX file.
+example=$source/docs/examples/network
+cmake -S "$example" -B "$work/network" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_CXX_FLAGS='-Wall -Wextra -Wpedantic -Werror' \
+  >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+cmake --build "$work/network" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+LD_LIBRARY_PATH=$place "$work/network/network" "$source/tests/fixtures/data/network.onnx" "$work/network.db" 4 >"$work/out" 2>&1 ||
+  fail "$(cat "$work/out")"
+grep -qE '^[1-9][0-9]* trials: .* run: ok' "$work/out" || fail "no report in: $(cat "$work/out")"
+LD_LIBRARY_PATH=$place "$work/network/network" "$source/README.md" "$work/network.db" 1 >"$work/out" 2>&1 && fail "README.md was a model"
+grep -q 'README.md' "$work/out" || fail "the file is not named: $(cat "$work/out")"
+
 rm "$(find "$work/prefix" -name TilewrightTunerTargets.cmake)"
 if cmake -S "$folder" -B "$work/none" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/log" 2>&1; then fail "found without the tuner"; fi
 grep -qF 'no component tuner' "$work/log" || fail "$(cat "$work/log")"

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "search/tuner.h"
+#include "src/base/status.h"
+#include "src/tuner/data.h"
+
+namespace tilewright::tuner {
+
+/// Searches tasks as one job. graph: names the job, which the same options resume.
+/// Errors: kInvalidArgument for bad options; those of the store, the measurer and search::Tune.
+::tilewright::Result<search::TuneReport> RunTuneJob(const Tuner::Data& tuner,
+                                                    const std::string& graph,
+                                                    std::vector<search::TuneTask> tasks,
+                                                    const TuneOptions& options);
+
+}  // namespace tilewright::tuner
