@@ -120,7 +120,9 @@ Result<std::string> Run(const Network& network, const std::string& folder) {
   CompileOptions options;
   options.templates = &BuiltInTemplates();
   TW_ASSIGN_OR_RETURN(options.target, Target::Parse("cuda -arch=sm_80"));
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(graph), options));
+  TW_ASSIGN_OR_RETURN(auto partitioned,
+                      Partition(std::move(graph), options.target, options.fuse_residuals));
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(partitioned), options));
   TW_ASSIGN_OR_RETURN(auto executor, EmulateGpu(plan));
   Follower follower(plan, numbers);
   const auto see = [&](std::size_t index, const Tensor& result) {

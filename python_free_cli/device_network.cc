@@ -137,7 +137,9 @@ Result<CompileRequest> ReadCompileRequest(const TemplateRegistry& templates,
 }
 
 Result<Plan> PlanForVta(const std::string& file, Graph graph, const CompileOptions& options) {
-  auto plan = MakePlan(std::move(graph), options);
+  auto network = Partition(std::move(graph), options.target, options.fuse_residuals);
+  if (!network.ok()) return network.status().WithContext(file);
+  auto plan = MakePlan(*std::move(network), options);
   if (!plan.ok()) return plan.status().WithContext(file);
   if (plan->streams.empty()) {
     PrintErr(
@@ -262,7 +264,9 @@ Status DeviceNetwork::OpenVta(Plan plan, int threads, bool timed, Opened& opened
 }
 
 Status DeviceNetwork::Emulate(CompileRequest order, bool tells, Opened& opened) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(order.graph), order.options));
+  TW_ASSIGN_OR_RETURN(auto network, Partition(std::move(order.graph), order.options.target,
+                                              order.options.fuse_residuals));
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(network), order.options));
   opened.plan = std::make_unique<Plan>(std::move(plan));
   TW_ASSIGN_OR_RETURN(opened.emulator, EmulateGpu(*opened.plan));
   opened.network = std::make_unique<PlannedNetwork>(*opened.plan, *opened.emulator);
@@ -389,7 +393,9 @@ Result<VerifyReport> DeviceNetwork::Verify(const ModelSource& file, const std::s
   }
   if (options.progress != nullptr) opened.RegisterOperators(*options.progress);
   if (opened.plan == nullptr) {
-    return tilewright::Verify(std::move(opened.source), *opened.network, values, options);
+    TW_ASSIGN_OR_RETURN(const auto made_from,
+                        PartitionLike(std::move(opened.source), *opened.network));
+    return tilewright::Verify(made_from, *opened.network, values, options);
   }
   return VerifyPlanned(*opened.plan, *opened.network, vta ? &source : nullptr, values, options);
 }

@@ -137,7 +137,10 @@ class ReportCommand final : public Command {
                                     FuseArguments());
     if (!order.ok()) return order.status().WithContext("--graph");
     order->options.device = *std::move(device);
-    auto plan = MakePlan(std::move(order->graph), order->options);
+    auto network =
+        Partition(std::move(order->graph), order->options.target, order->options.fuse_residuals);
+    if (!network.ok()) return network.status().WithContext("--graph " + graph_);
+    auto plan = MakePlan(*std::move(network), order->options);
     if (!plan.ok()) return plan.status().WithContext("--graph " + graph_);
     document.network = report::NetworkOf(*plan, graph_, document);
     return {};

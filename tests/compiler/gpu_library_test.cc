@@ -20,6 +20,7 @@
 #include "tests/compiler/fake_gpu.h"
 #include "tests/compiler/sample_networks.h"
 #include "tests/support/built_in.h"
+#include "tests/support/partition_and_plan.h"
 
 namespace tilewright {
 namespace {
@@ -43,7 +44,7 @@ class GpuLibraryFixture {
     ASSERT_TRUE(compiled.ok()) << compiled.status().message();
     header_ = compiled->header;
     operators_ = compiled->operators;
-    auto plan = MakePlan(Load(), options_);
+    auto plan = PartitionAndPlan(Load(), options_);
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     plan_.emplace(*std::move(plan));
   }
@@ -99,7 +100,7 @@ TEST_P(GpuLibraryOf, GivesWhatTheReferenceGives) {
   FakeGpu gpu(FAKE_CUDA, *plan_);
   const ModelLibrary model = Open();
   EXPECT_TRUE(model.on_gpu());
-  auto report = Verify(Load(), model, Inputs(), {});
+  auto report = Verify(*PartitionLike(Load(), model), model, Inputs(), {});
   ASSERT_TRUE(report.ok()) << report.status().message() << gpu.problem();
   EXPECT_TRUE(report->ok()) << report->Summary();
   EXPECT_EQ(report->checks.size(), plan_->steps.size());

@@ -18,6 +18,7 @@
 #include "tests/compiler/sample_networks.h"
 #include "tests/records/shared_file.h"
 #include "tests/support/built_in.h"
+#include "tests/support/partition_and_plan.h"
 
 namespace tilewright {
 namespace {
@@ -31,7 +32,7 @@ Result<Plan> PlanOf(const std::string& text, SeedRule rule = SeedRule::kMissing)
   CompileOptions options;
   options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("cuda -arch=sm_80");
-  return MakePlan(*std::move(graph), options);
+  return PartitionAndPlan(*std::move(graph), options);
 }
 
 std::vector<Tensor> InputsOf(const Graph& graph) {
@@ -194,7 +195,7 @@ TEST_P(EmulatedFragment, BeginsExactly) {
   CompileOptions options;
   options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("cuda -arch=sm_80");
-  auto plan = MakePlan(*std::move(graph), options);
+  auto plan = PartitionAndPlan(*std::move(graph), options);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   auto executor = EmulateGpu(*plan);
   ASSERT_TRUE(executor.ok()) << executor.status().message();

@@ -20,6 +20,7 @@
 #include "src/tensor/synthetic_data.h"
 #include "src/tensor/workload.h"
 #include "tests/support/built_in.h"
+#include "tests/support/partition_and_plan.h"
 
 namespace {
 
@@ -117,7 +118,7 @@ void CheckKernels(const Graph& graph) {
     options.templates = &BuiltInTemplates();
     options.target = *Target::Parse(target);
     options.name = "fuzz";
-    (void)MakePlan(Copy(graph), options).ok();
+    (void)PartitionAndPlan(Copy(graph), options).ok();
   }
 }
 

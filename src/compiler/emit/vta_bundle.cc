@@ -157,7 +157,9 @@ Result<Plan> ReadVtaBundle(const std::string& folder) {
   CompileOptions options;
   options.target = index->target;
   options.fuse_residuals = index->fuse_residuals;
-  auto plan = MakePlan(std::move(graph), options, &index->streams);
+  auto network = Partition(std::move(graph), options.target, options.fuse_residuals);
+  if (!network.ok()) return network.status().WithContext(folder);
+  auto plan = MakePlan(*std::move(network), options, &index->streams);
   if (!plan.ok()) return plan.status().WithContext(folder);
   return plan;
 }

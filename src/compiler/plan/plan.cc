@@ -448,13 +448,10 @@ Status CheckLimit(const Plan& plan, const CompileOptions& options) {
 
 }  // namespace
 
-Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
+Result<Plan> MakePlan(PartitionedGraph network, const CompileOptions& options,
                       const std::vector<StreamKernel>* streams) {
   if (DeviceTraitsOf(options.target).has_host_fallback)
     TW_RETURN_IF_ERROR(CheckDesign(options.target));
-  TW_ASSIGN_OR_RETURN(
-      auto network,
-      Partition(std::move(graph), PartitionRuleFor(options.target, options.fuse_residuals)));
   TW_ASSIGN_OR_RETURN(auto plan, PlanBuilder(std::move(network), options, streams).Build());
   TW_RETURN_IF_ERROR(CheckPlan(plan));
   TW_RETURN_IF_ERROR(CheckLimit(plan, options));

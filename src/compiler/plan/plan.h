@@ -7,6 +7,7 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/plan/physical_layout.h"
 #include "src/graph/ir/graph.h"
+#include "src/graph/partition/partition.h"
 #include "src/ir/stmt.h"
 #include "src/tensor/epilogue.h"
 #include "src/vta/stream_builder.h"
@@ -71,14 +72,14 @@ struct Plan {
   LayoutReport layouts;
 };
 
-/// Optimizes a graph (as imported, or optimized already), and chooses kernels and layouts for it. A
-/// VTA gets packed int8 convolutions with their followers, and what its ALU computes alone
-/// (src/graph/passes/alu_group.h); the host the rest, each with the reason.
+/// Chooses kernels and layouts for a network. network: partitioned for options.target and
+/// options.fuse_residuals. A VTA gets packed int8 convolutions with their followers, and what its
+/// ALU computes alone (src/graph/passes/alu_group.h); the host the rest, each with the reason.
 ///
 /// streams: not null, nothing is chosen for a VTA: these are what there is (of a bundle).
 /// Errors: those of Compile; kInvalidArgument if a VTA's widths are not 8 bits, or a constant has
 /// no contents, or if the records used come to more than a preference's limit; those of the stores.
-Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
+Result<Plan> MakePlan(PartitionedGraph network, const CompileOptions& options,
                       const std::vector<StreamKernel>* streams = nullptr);
 
 /// Gives every buffer of the arena an offset such that no two that are alive at the same time

@@ -19,8 +19,8 @@ namespace tilewright {
 /// Walks the groups of a graph in order and writes down steps, buffers, constants and kernels.
 class PlanBuilder {
  public:
-  /// network: by PartitionRuleFor. options, streams: outlive this; see MakePlan.
-  PlanBuilder(GraphWithGroups network, const CompileOptions& options,
+  /// network: for options.target. options, streams: outlive this; see MakePlan.
+  PlanBuilder(PartitionedGraph network, const CompileOptions& options,
               const std::vector<StreamKernel>* streams)
       : options_(options),
         device_(DeviceTraitsOf(options.target)),

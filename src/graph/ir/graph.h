@@ -26,7 +26,10 @@ struct Node {
   /// Of the value in the source ("r0", "%26", "conv1_w_0"); unique. A value that an importer or a
   /// pass made on the way to a source value has that one's name and a part: "r0#0".
   std::string name;
-  std::string source;     ///< kOperator: what the source file calls it, if it says so
+  std::string source;  ///< kOperator: what the source file calls it, if it says so
+  /// Anchors of a graph that is being partitioned: position of the site (PartitionedGraph::sites)
+  /// whose operator this is; else -1. Passes that rebuild an operator copy it.
+  int site = -1;
   Annotation annotation;  ///< kOperator, identities only
 };
 
@@ -101,6 +104,8 @@ class Graph {
   void Rename(int id, std::string value_name);
   /// What a pass that copies an operator takes along: its name in the source, and its mark.
   void Annotate(int id, std::string source, Annotation annotation);
+  /// Sets Node::site.
+  void SetSite(int id, int site) { nodes_[static_cast<std::size_t>(id)].site = site; }
 
   /// What of the file a value comes from, for messages: "node 3 'head' (Conv)" where the file has
   /// nodes (also of a value on the way to that node's result), else "value %5".

@@ -29,7 +29,7 @@ class Rewriter {
   void Map(int old_id, int new_id) { map_[static_cast<std::size_t>(old_id)] = new_id; }
   /// Copies an old node whose inputs are there, with the name it has.
   Status Copy(int old_id);
-  /// The operator `op` with the name, the source and the mark of an old node.
+  /// Adds the operator `op` with the name, the source, the annotation and the site of an old node.
   Result<int> CopyAs(int old_id, Operator op, std::vector<int> inputs);
   /// The new graph, its outputs set, pruned.
   Graph Finish();

@@ -220,9 +220,11 @@ Result<int> EmitAnchor(Rewriter& rewriter, const Chain& chain, const Affine& aff
                  : rewriter.result().AddConstant(weight_name, source.node(anchor.inputs[1]).type);
   }
   const bool last = !affine.has_shift;
-  return rewriter.result().AddOperator(
-      last ? source.node(chain.steps.back()).name : name + "#anchor", anchor.op,
-      {rewriter.At(anchor.inputs[0]), weight});
+  auto scaled =
+      rewriter.result().AddOperator(last ? source.node(chain.steps.back()).name : name + "#anchor",
+                                    anchor.op, {rewriter.At(anchor.inputs[0]), weight});
+  if (scaled.ok()) rewriter.result().SetSite(*scaled, anchor.site);
+  return scaled;
 }
 
 Status EmitChain(Rewriter& rewriter, const Chain& chain) {
