@@ -23,8 +23,8 @@
 #include "src/base/json.h"
 #include "src/base/printable.h"
 #include "src/compiler/check/check_process.h"
-#include "src/compiler/emit/vta_bundle.h"
 #include "src/compiler/run/vta_run.h"
+#include "src/compiler/vta_bundle.h"
 #include "src/target/device.h"
 
 namespace tilewright::cli {
@@ -137,9 +137,7 @@ Result<CompileRequest> ReadCompileRequest(const TemplateRegistry& templates,
 }
 
 Result<Plan> PlanForVta(const std::string& file, Graph graph, const CompileOptions& options) {
-  auto network = Partition(std::move(graph), options.target, options.fuse_residuals);
-  if (!network.ok()) return network.status().WithContext(file);
-  auto plan = MakePlan(*std::move(network), options);
+  auto plan = MakeCheckedPlan(std::move(graph), options);
   if (!plan.ok()) return plan.status().WithContext(file);
   if (plan->streams.empty()) {
     PrintErr(
@@ -264,9 +262,7 @@ Status DeviceNetwork::OpenVta(Plan plan, int threads, bool timed, Opened& opened
 }
 
 Status DeviceNetwork::Emulate(CompileRequest order, bool tells, Opened& opened) {
-  TW_ASSIGN_OR_RETURN(auto network, Partition(std::move(order.graph), order.options.target,
-                                              order.options.fuse_residuals));
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(network), order.options));
+  TW_ASSIGN_OR_RETURN(auto plan, MakeCheckedPlan(std::move(order.graph), order.options));
   opened.plan = std::make_unique<Plan>(std::move(plan));
   TW_ASSIGN_OR_RETURN(opened.emulator, EmulateGpu(*opened.plan));
   opened.network = std::make_unique<PlannedNetwork>(*opened.plan, *opened.emulator);

@@ -19,6 +19,7 @@
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
+#include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"
 #include "src/target/device.h"
 
@@ -137,10 +138,7 @@ class ReportCommand final : public Command {
                                     FuseArguments());
     if (!order.ok()) return order.status().WithContext("--graph");
     order->options.device = *std::move(device);
-    auto network =
-        Partition(std::move(order->graph), order->options.target, order->options.fuse_residuals);
-    if (!network.ok()) return network.status().WithContext("--graph " + graph_);
-    auto plan = MakePlan(*std::move(network), order->options);
+    auto plan = MakeCheckedPlan(std::move(order->graph), order->options);
     if (!plan.ok()) return plan.status().WithContext("--graph " + graph_);
     document.network = report::NetworkOf(*plan, graph_, document);
     return {};

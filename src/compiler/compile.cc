@@ -294,9 +294,7 @@ Result<Emitted> PlanModel(Graph graph, const CompileOptions& options, const Code
   const double start = clock.MonotonicSeconds();
   CompiledModel model;
   model.binding_options = graph.binding_options;
-  TW_ASSIGN_OR_RETURN(auto network,
-                      Partition(std::move(graph), options.target, options.fuse_residuals));
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(network), options));
+  TW_ASSIGN_OR_RETURN(auto plan, MakeCheckedPlan(std::move(graph), options));
   if (options.change_plan) {
     options.change_plan(plan);
     TW_RETURN_IF_ERROR(CheckPlan(plan));
@@ -572,11 +570,18 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& options,
   return CompileAll(std::move(graphs), options, library_path);
 }
 
+Result<Plan> MakeCheckedPlan(Graph graph, const CompileOptions& options,
+                             const std::vector<StreamKernel>* streams) {
+  TW_ASSIGN_OR_RETURN(auto network,
+                      Partition(std::move(graph), options.target, options.fuse_residuals));
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(network), options, streams));
+  TW_RETURN_IF_ERROR(CheckPlan(plan));
+  return plan;
+}
+
 Status CheckCompiles(Graph graph, const CompileOptions& options) {
   if (DeviceTraitsOf(options.target).has_host_fallback) {
-    TW_ASSIGN_OR_RETURN(auto network,
-                        Partition(std::move(graph), options.target, options.fuse_residuals));
-    return ToStatus(MakePlan(std::move(network), options));
+    return ToStatus(MakeCheckedPlan(std::move(graph), options));
   }
   TW_RETURN_IF_ERROR(CheckRuntime(options));
   TW_ASSIGN_OR_RETURN(const auto traits, TraitsOf(HostOf(options.target)));

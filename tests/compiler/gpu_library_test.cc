@@ -7,8 +7,9 @@
 #include "records/package/catalog.h"
 #include "records/store.h"
 #include "src/base/files/file.h"
+#include "src/compiler/bundle.h"
 #include "src/compiler/check/verify.h"
-#include "src/compiler/emit/bundle.h"
+#include "src/compiler/compile.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
 #include "src/runtime/cuda_session.h"
@@ -20,7 +21,6 @@
 #include "tests/compiler/fake_gpu.h"
 #include "tests/compiler/sample_networks.h"
 #include "tests/support/built_in.h"
-#include "tests/support/partition_and_plan.h"
 
 namespace tilewright {
 namespace {
@@ -44,7 +44,7 @@ class GpuLibraryFixture {
     ASSERT_TRUE(compiled.ok()) << compiled.status().message();
     header_ = compiled->header;
     operators_ = compiled->operators;
-    auto plan = PartitionAndPlan(Load(), options_);
+    auto plan = MakeCheckedPlan(Load(), options_);
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     plan_.emplace(*std::move(plan));
   }

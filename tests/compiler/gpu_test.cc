@@ -12,13 +12,13 @@
 #include "src/base/json.h"
 #include "src/compiler/check/check_process.h"
 #include "src/compiler/check/verify.h"
+#include "src/compiler/compile.h"
 #include "src/compiler/run/plan_run.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/synthetic_data.h"
 #include "tests/compiler/sample_networks.h"
 #include "tests/records/shared_file.h"
 #include "tests/support/built_in.h"
-#include "tests/support/partition_and_plan.h"
 
 namespace tilewright {
 namespace {
@@ -32,7 +32,7 @@ Result<Plan> PlanOf(const std::string& text, SeedRule rule = SeedRule::kMissing)
   CompileOptions options;
   options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("cuda -arch=sm_80");
-  return PartitionAndPlan(*std::move(graph), options);
+  return MakeCheckedPlan(*std::move(graph), options);
 }
 
 std::vector<Tensor> InputsOf(const Graph& graph) {
@@ -195,7 +195,7 @@ TEST_P(EmulatedFragment, BeginsExactly) {
   CompileOptions options;
   options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("cuda -arch=sm_80");
-  auto plan = PartitionAndPlan(*std::move(graph), options);
+  auto plan = MakeCheckedPlan(*std::move(graph), options);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   auto executor = EmulateGpu(*plan);
   ASSERT_TRUE(executor.ok()) << executor.status().message();

@@ -8,7 +8,7 @@
 #include "records/autotvm/import.h"
 #include "records/package/catalog.h"
 #include "records/store.h"
-#include "src/compiler/emit/bundle.h"
+#include "src/compiler/bundle.h"
 #include "src/graph/partition/tasks.h"
 #include "tests/compiler/library_fixture.h"
 #include "tests/records/shared_file.h"

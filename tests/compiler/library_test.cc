@@ -19,7 +19,6 @@
 #include "src/target/cpu_instruction_sets.h"
 #include "src/tensor/reference/error_bound.h"
 #include "tests/compiler/library_fixture.h"
-#include "tests/support/partition_and_plan.h"
 
 namespace tilewright {
 namespace {
@@ -270,7 +269,7 @@ constexpr char kOdd[] = R"(def @main(%data: Tensor[(1, 64, 32, 32), float32]) {
 TEST_F(Library, LayoutsAreChosenForTheWholeNetwork) {
   options_.target = *Target::Parse("llvm -mcpu=cascadelake");
   options_.device = *GenericCpuFor(options_.target);
-  const auto plan = PartitionAndPlan(Load(kOdd), options_);
+  const auto plan = MakeCheckedPlan(Load(kOdd), options_);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_TRUE(plan->layouts.exact);
   EXPECT_LT(plan->layouts.seconds, plan->layouts.rule_seconds);
@@ -294,7 +293,7 @@ TEST_F(Library, ChannelsOfAVectorAndAHalfAreHalvesWhereVectorsAreSplit) {
   const auto templates = [&](const char* target) {
     options_.target = *Target::Parse(target);
     options_.device = *GenericCpuFor(options_.target);
-    const auto plan = PartitionAndPlan(Load(kBottleneck), options_);
+    const auto plan = MakeCheckedPlan(Load(kBottleneck), options_);
     EXPECT_TRUE(plan.ok()) << plan.status().message();
     std::vector<std::string> keys;
     for (const PlanStep& step : plan->steps) {

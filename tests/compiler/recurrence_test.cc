@@ -10,7 +10,6 @@
 #include "src/graph/passes/passes.h"
 #include "src/tensor/synthetic_data.h"
 #include "tests/support/built_in.h"
-#include "tests/support/partition_and_plan.h"
 #include "tests/support/recurrences.h"
 
 namespace tilewright {
@@ -97,7 +96,7 @@ TEST(StepLoops, AreOneKernelOfOneLength) {
   std::vector<std::string> texts;
   for (const std::int64_t steps : {10, 1000}) {
     const StepsCase c{.name = "", .steps = steps, .batch = 2, .units = 16};
-    const auto plan = PartitionAndPlan(StepsGraph(c), StepsOptions(c));
+    const auto plan = MakeCheckedPlan(StepsGraph(c), StepsOptions(c));
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     ASSERT_EQ(plan->steps.size(), 1);
     texts.push_back(ToString(plan->kernels[0]));

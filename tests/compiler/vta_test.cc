@@ -14,9 +14,10 @@
 #include "src/base/json.h"
 #include "src/compiler/check/check_plan.h"
 #include "src/compiler/check/verify.h"
-#include "src/compiler/emit/vta_bundle.h"
+#include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"
 #include "src/compiler/run/vta_run.h"
+#include "src/compiler/vta_bundle.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/pack.h"
 #include "src/templates/device.h"
@@ -25,7 +26,6 @@
 #include "tests/graph/quantized_graph.h"
 #include "tests/records/shared_file.h"
 #include "tests/support/built_in.h"
-#include "tests/support/partition_and_plan.h"
 
 namespace tilewright {
 namespace {
@@ -69,7 +69,7 @@ Graph PackedGraph(const std::string& design = kDesign1x16,
 }
 
 Plan PlanOf(Graph graph, const CompileOptions& options) {
-  auto plan = PartitionAndPlan(std::move(graph), options);
+  auto plan = MakeCheckedPlan(std::move(graph), options);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return *std::move(plan);
 }
@@ -315,10 +315,10 @@ TEST(Vta, ABundleWithAStreamForOtherOperatorsIsRefused) {
   CompileOptions options = OptionsFor("sim");
   std::vector<StreamKernel> streams = plan.streams;
   for (StreamKernel& kernel : streams) kernel.stream.buffers.pop_back();
-  EXPECT_THAT(PartitionAndPlan(PackedGraph(), options, &streams).status().message(),
+  EXPECT_THAT(MakeCheckedPlan(PackedGraph(), options, &streams).status().message(),
               HasSubstr("tensors, expected"));
   streams.clear();
-  const Plan host = *PartitionAndPlan(PackedGraph(), options, &streams);
+  const Plan host = *MakeCheckedPlan(PackedGraph(), options, &streams);
   EXPECT_THAT(OnTheVta(host), IsEmpty());
   EXPECT_TRUE(Verified(host, MakeQuantizedGraph(1)).ok());
 }
@@ -326,13 +326,13 @@ TEST(Vta, ABundleWithAStreamForOtherOperatorsIsRefused) {
 TEST(Vta, RefusesWhatItCannotRun) {
   CompileOptions options = OptionsFor("sim");
   options.target.SetOption("model", "sim_1x16_i8w4a32_15_15_17_17");
-  EXPECT_THAT(PartitionAndPlan(PackedGraph(), options).status().message(), HasSubstr("expected 8"));
+  EXPECT_THAT(MakeCheckedPlan(PackedGraph(), options).status().message(), HasSubstr("expected 8"));
   Graph graph;
   const int x = graph.AddInput("x", TensorType{{2}, kInt32});
   auto sum = graph.AddOperator("sum", Operator{OpKind::kAdd, {}},
                                {x, graph.AddConstant("c", TensorType{{2}, kInt32})});
   graph.SetOutputs({*sum});
-  EXPECT_THAT(PartitionAndPlan(std::move(graph), OptionsFor("sim")).status().message(),
+  EXPECT_THAT(MakeCheckedPlan(std::move(graph), OptionsFor("sim")).status().message(),
               HasSubstr("constant c has no contents"));
   const Plan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
   auto executor = VtaExecutor::Create(plan, {}, kThreads);

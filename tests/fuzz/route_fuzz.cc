@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/ir/graph.h"
@@ -20,7 +21,6 @@
 #include "src/tensor/synthetic_data.h"
 #include "src/tensor/workload.h"
 #include "tests/support/built_in.h"
-#include "tests/support/partition_and_plan.h"
 
 namespace {
 
@@ -118,7 +118,7 @@ void CheckKernels(const Graph& graph) {
     options.templates = &BuiltInTemplates();
     options.target = *Target::Parse(target);
     options.name = "fuzz";
-    (void)PartitionAndPlan(Copy(graph), options).ok();
+    (void)MakeCheckedPlan(Copy(graph), options).ok();
   }
 }
 

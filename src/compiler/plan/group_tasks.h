@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "src/compiler/compile.h"
+#include "src/compiler/options/options.h"
 #include "src/graph/partition/partition.h"
 #include "src/tensor/workload.h"
 

@@ -13,7 +13,6 @@
 #include <algorithm>
 
 #include "src/base/strings.h"
-#include "src/compiler/check/check_plan.h"
 #include "src/compiler/plan/choose_vta_kernel.h"
 #include "src/compiler/plan/plan_builder.h"
 #include "src/schedule/lower/lower.h"
@@ -453,7 +452,6 @@ Result<Plan> MakePlan(PartitionedGraph network, const CompileOptions& options,
   if (DeviceTraitsOf(options.target).has_host_fallback)
     TW_RETURN_IF_ERROR(CheckDesign(options.target));
   TW_ASSIGN_OR_RETURN(auto plan, PlanBuilder(std::move(network), options, streams).Build());
-  TW_RETURN_IF_ERROR(CheckPlan(plan));
   TW_RETURN_IF_ERROR(CheckLimit(plan, options));
   return plan;
 }
