@@ -124,8 +124,9 @@ constexpr const char* kSmall = R"(def @main(%data: Tensor[(4, 16), float32]) {
 int LaunchesOf(const Plan& plan) {
   std::size_t count = 0;
   for (const PlanStep& step : plan.steps) {
-    if (step.kernel < 0) continue;  // a copy
-    count += PlanLaunches(plan.kernels[static_cast<std::size_t>(step.kernel)]).launches.size();
+    const KernelStep* kernel = step.kernel();
+    if (kernel == nullptr) continue;  // a copy
+    count += PlanLaunches(plan.KernelOf(*kernel)).launches.size();
   }
   return static_cast<int>(count);
 }

@@ -75,8 +75,8 @@ TEST(Readme, CountsTheOperatorsOfTheVtasExample) {
   ASSERT_TRUE(packed.ok()) << packed.status().message();
   const auto plan = MakeCheckedPlan(*std::move(packed), options);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
-  const auto launched =
-      std::ranges::count_if(plan->steps, [](const PlanStep& step) { return step.stream >= 0; });
+  const auto launched = std::ranges::count_if(
+      plan->steps, [](const PlanStep& step) { return step.stream() != nullptr; });
   const auto outputs = std::ssize(plan->graph.outputs());
   EXPECT_THAT(ShownFor("tilewright verify s8.relay --target vta --vta-config sim"),
               testing::HasSubstr(Agree(launched + outputs)));

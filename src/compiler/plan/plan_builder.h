@@ -105,9 +105,10 @@ class PlanBuilder {
   // Groups for a device that leaves some to the host (plan_streams.cc).
   Status CheckContents() const;
   Status AddOffloaded(const FusedGroup& group);
-  /// Finds the group's stream and what it reads.
+  /// Finds the group's stream and the values that it reads. op: gets the group's operators as text,
+  /// also on an error.
   /// Errors: kUnsupported or kInvalidArgument with the reason why the host has to do it.
-  Status PlaceStream(const FusedGroup& group, PlanStep& step);
+  Status PlaceStream(const FusedGroup& group, StreamStep& step, std::string& op);
   /// Number of the stream, which is the bundle's, or chosen if there is none like it.
   Result<int> StreamOf(const Workload& workload, const Epilogue& epilogue);
 
