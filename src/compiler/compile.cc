@@ -35,7 +35,7 @@
 #include "src/compiler/emit/unverified_library.h"
 #include "src/compiler/plan/plan.h"
 #include "src/runtime/model.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 #include "src/target/device.h"
 #include "src/target/gpu.h"
 

@@ -29,7 +29,7 @@ class SimtKernel {
   ///  - an access to what an asynchronous copy that nobody waited for is to write;
   ///  - a barrier that not all threads of the block come to.
   Status Run(std::span<void* const> arguments);
-  /// Executes one launch of the program (src/schedule/lower/launch.h) as a driver would:
+  /// Executes one launch of the program (src/schedule/launch.h) as a driver would:
   /// `arguments` are the data of each parameter, then of each buffer of the workspace. Of what the
   /// launches before it did nothing is known, so only reads of shared memory that nobody wrote are
   /// found.

@@ -7,7 +7,7 @@
 
 #include "src/base/math.h"
 #include "src/runtime/gpu_model.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 
 namespace tilewright {
 namespace {

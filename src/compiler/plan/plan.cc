@@ -20,6 +20,7 @@
 #include "src/templates/attention_schedule.h"
 #include "src/templates/recurrence_kernel.h"
 #include "src/templates/registry.h"
+#include "src/tensor/compute/define_list.h"
 
 namespace tilewright {
 namespace {

@@ -12,7 +12,7 @@
 #include "src/compiler/plan/plan.h"
 #include "src/graph/partition/partition.h"
 #include "src/target/device.h"
-#include "src/tensor/kernel_signature.h"
+#include "src/tensor/compute/kernel_signature.h"
 
 namespace tilewright {
 

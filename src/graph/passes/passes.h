@@ -114,10 +114,4 @@ std::vector<JoinedGroups> FindAttention(const Graph& graph, const std::vector<Fu
 /// "conv2d + add, relu": the name of the first operator, `main`, and its followers.
 std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std::string& main);
 
-/// What `tilewright inspect` prints: inputs, outputs, operators by count, parameters, MACs.
-std::string DescribeGraph(const Graph& graph);
-/// The same as JSON: name, inputs, outputs, operators {name: count}, nodes, parameters,
-/// parameter_bytes, macs.
-std::string DescribeGraphJson(const Graph& graph);
-
 }  // namespace tilewright

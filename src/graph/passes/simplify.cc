@@ -15,7 +15,7 @@
 #include "src/tensor/compute/compute.h"
 #include "src/tensor/operator_hash.h"
 #include "src/tensor/operator_list.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 #include "src/tensor/windows.h"
 
 namespace tilewright {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "src/ir/stmt.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 #include "src/schedule/schedule.h"
 
 namespace tilewright {
@@ -16,7 +16,7 @@ struct LowerLimits {
 };
 
 /// Loops of the scheduled computation: bounds inferred, guards placed, tails peeled. Where loops
-/// are bound to a GPU, each root stage becomes a launch (src/schedule/lower/launch.h): one loop per
+/// are bound to a GPU, each root stage becomes a launch (src/schedule/launch.h): one loop per
 /// index, virtual threads interleaved, barriers placed. Parameters of the program: the Compute's
 /// inputs in order, then the last stage's output. Errors: the schedule's own refusal;
 /// kInvalidArgument where a limit is passed, with the numbers.

@@ -1,6 +1,6 @@
 // Plays the dependence tokens of a stream: who waits for whom, deadlocks, and tokens that are left.
 
-#include "src/vta/simulator/pipeline.h"
+#include "src/vta/pipeline.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 
 #include "src/graph/ir/graph.h"
 
-namespace tilewright::quantize {
+namespace tilewright {
 
 /// The one dimension that counts an anchor's output channels, of its result and of its weight.
 struct OutputChannels {
@@ -26,4 +26,4 @@ bool IsBias(const Graph& graph, int sum, int operand);
 Result<std::size_t> TrailingDimensionsOfScales(const Graph& graph,
                                                const std::vector<std::vector<int>>& users, int id);
 
-}  // namespace tilewright::quantize
+}  // namespace tilewright

@@ -5,7 +5,7 @@
 // with the value zx. Weights that are not signed 8 bit numbers around zero are shifted to a wider
 // type: they are constants, so that costs nothing but the wider product.
 
-#include "src/graph/onnx/operators/integer.h"
+#include "src/graph/onnx/operators/quantized/integer.h"
 
 #include <algorithm>
 #include <cmath>
