@@ -18,6 +18,7 @@
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
+#include "src/compiler/compile.h"
 #include "src/compiler/run/plan_run.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/synthetic_data.h"
@@ -118,7 +119,7 @@ Result<std::string> Run(const Network& network, const std::string& folder) {
   CompileOptions options;
   options.templates = &BuiltInTemplates();
   TW_ASSIGN_OR_RETURN(options.target, Target::Parse("cuda -arch=sm_80"));
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(graph), options));
+  TW_ASSIGN_OR_RETURN(auto plan, MakeCheckedPlan(std::move(graph), options));
   TW_ASSIGN_OR_RETURN(auto executor, EmulateGpu(plan));
   Follower follower(plan, numbers);
   const auto see = [&](std::size_t index, const Tensor& result) {

@@ -12,7 +12,7 @@
 #include "src/base/json.h"
 #include "src/runtime/cuda_session.h"
 #include "src/space/trial.h"
-#include "src/tensor/kernel_signature.h"
+#include "src/tensor/compute/kernel_signature.h"
 
 // What the supervisor and its workers say to each other: one JSON object per line. Included by .cc
 // files of measure/ only.

@@ -23,8 +23,8 @@
 #include "src/base/json.h"
 #include "src/base/printable.h"
 #include "src/compiler/check/check_process.h"
-#include "src/compiler/emit/vta_bundle.h"
 #include "src/compiler/run/vta_run.h"
+#include "src/compiler/vta_bundle.h"
 #include "src/session/model.h"
 #include "src/target/device.h"
 

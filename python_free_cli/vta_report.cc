@@ -166,10 +166,11 @@ Json VtaReportJson(const Plan& plan, const VtaCosts& run, std::span<const char* 
   Json operators = Json::array();
   for (const PlanStep& step : plan.steps) {
     if (step.copies()) continue;
+    const StreamStep* stream = step.stream();
     operators.push_back({{"value", step.report.value},
                          {"op", step.report.op},
-                         {"on", step.on_host() ? "host" : "vta"},
-                         {"layer", step.on_host() ? Json(nullptr) : Json(step.stream)},
+                         {"on", stream == nullptr ? "host" : "vta"},
+                         {"layer", stream == nullptr ? Json(nullptr) : Json(stream->stream)},
                          {"why", step.report.explanation}});
   }
   return {{"target", plan.target.ToString()},
@@ -186,7 +187,7 @@ void PrintVtaReport(const Plan& plan, const VtaCosts& run, std::span<const char*
   PrintLayers(plan, run, models);
   PrintOut("On the host, by the reference evaluator:\n");
   for (const PlanStep& step : plan.steps) {
-    if (!step.on_host()) continue;
+    if (step.host() == nullptr) continue;
     PrintOut("  {:<10} {:<44} {}\n", step.report.value, step.report.op, step.report.explanation);
   }
   PrintOut("{} operators on the VTA in {:.1f} s, {} on the host in {:.1f} s\n", VtaSteps(plan),
@@ -194,11 +195,13 @@ void PrintVtaReport(const Plan& plan, const VtaCosts& run, std::span<const char*
 }
 
 std::int64_t HostSteps(const Plan& plan) {
-  return std::ranges::count_if(plan.steps, &PlanStep::on_host);
+  return std::ranges::count_if(plan.steps,
+                               [](const PlanStep& step) { return step.host() != nullptr; });
 }
 
 std::int64_t VtaSteps(const Plan& plan) {
-  return std::ranges::count_if(plan.steps, [](const PlanStep& step) { return step.stream >= 0; });
+  return std::ranges::count_if(plan.steps,
+                               [](const PlanStep& step) { return step.stream() != nullptr; });
 }
 
 }  // namespace tilewright::cli

@@ -5,7 +5,7 @@
 
 #include "measure/device/cuda_kernel.h"
 #include "measure/worker/race.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 
 namespace tilewright::measure {
 namespace {

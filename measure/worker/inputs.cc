@@ -18,7 +18,7 @@
 #include "src/base/hash.h"
 #include "src/base/random.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 #include "src/tensor/reference/expression.h"
 #include "src/tensor/reference/reference.h"
 

@@ -22,7 +22,7 @@
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/thread.h"
-#include "src/compiler/emit/bundle.h"
+#include "src/compiler/bundle.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
 #include "src/report/machine_peaks.h"

@@ -15,6 +15,7 @@
 #include "src/base/json.h"
 #include "src/compiler/compile.h"
 #include "src/graph/ir/check_memory.h"
+#include "src/graph/ir/describe.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/partition/partition.h"
 #include "src/graph/partition/tasks.h"

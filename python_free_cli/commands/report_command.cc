@@ -11,6 +11,7 @@
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
+#include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"
 #include "src/report/bench_table.h"
 #include "src/report/code.h"
@@ -140,7 +141,7 @@ class ReportCommand final : public Command {
     auto order = session::Session(std::move(settings)).Prepare(source);
     if (!order.ok()) return order.status().WithContext("--graph");
     order->options.device = *std::move(device);
-    auto plan = MakePlan(std::move(order->graph), order->options);
+    auto plan = MakeCheckedPlan(std::move(order->graph), order->options);
     if (!plan.ok()) return plan.status().WithContext("--graph " + graph_);
     document.network = report::NetworkOf(*plan, graph_, document);
     return {};

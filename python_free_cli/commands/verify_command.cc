@@ -224,7 +224,8 @@ class VerifyCommand final : public Command {
     TW_ASSIGN_OR_RETURN(auto model, network_.device().OpenLibrary(other_, 0, set));
     RegisterOperators(model, *options_.progress);
     if (!min_sqnr_ && IsLibraryOf(graph, model)) {
-      TW_ASSIGN_OR_RETURN(auto report, Verify(std::move(graph), model, inputs, options_));
+      TW_ASSIGN_OR_RETURN(const auto made_from, PartitionLike(std::move(graph), model));
+      TW_ASSIGN_OR_RETURN(auto report, Verify(made_from, model, inputs, options_));
       return Print(report, json_);
     }
     session::NoteSyntheticConstants(other_, model.synthetic_constants(), PrintNote);

@@ -35,7 +35,7 @@
 #include "src/compiler/emit/unverified_library.h"
 #include "src/compiler/plan/plan.h"
 #include "src/runtime/model.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 #include "src/target/device.h"
 #include "src/target/gpu.h"
 
@@ -60,7 +60,8 @@ Target HostOf(const Target& target) {
 std::string KernelOrigin(const Plan& plan, int kernel) {
   const std::string& name = plan.kernels[static_cast<std::size_t>(kernel)].name;
   for (const PlanStep& step : plan.steps) {
-    if (step.kernel != kernel || step.node < 0) continue;
+    const KernelStep* call = step.kernel();
+    if (call == nullptr || call->kernel != kernel || step.node < 0) continue;
     return fmt::format("{} ({}): kernel {}", plan.graph.DescribeOrigin(step.node), step.report.op,
                        name);
   }
@@ -102,8 +103,9 @@ Result<std::vector<std::string>> BuildKernels(const Plan& plan, const CompileOpt
 Status CheckArguments(const Plan& plan, const Target& target) {
   for (const PlanStep& step : plan.steps) {
     std::size_t count = step.buffers.size();
-    if (DeviceTraitsOf(target).launches_grids && step.kernel >= 0) {
-      count += PlanLaunches(plan.kernels[static_cast<std::size_t>(step.kernel)]).workspace.size();
+    const KernelStep* kernel = step.kernel();
+    if (DeviceTraitsOf(target).launches_grids && kernel != nullptr) {
+      count += PlanLaunches(plan.KernelOf(*kernel)).workspace.size();
     }
     if (count > TW_MODEL_MOST_PLACES) {
       return Unsupported(fmt::format("{} ({}): a kernel with {} tensors, expected at most {}",
@@ -124,9 +126,9 @@ struct LargestWorkspace {
 Result<LargestWorkspace> FindLargestWorkspace(const Plan& plan, int threads) {
   LargestWorkspace largest;
   for (const PlanStep& step : plan.steps) {
-    if (step.kernel < 0) continue;
-    TW_ASSIGN_OR_RETURN(const auto workspace,
-                        WorkspaceOf(plan.kernels[static_cast<std::size_t>(step.kernel)]));
+    const KernelStep* kernel = step.kernel();
+    if (kernel == nullptr) continue;
+    TW_ASSIGN_OR_RETURN(const auto workspace, WorkspaceOf(plan.KernelOf(*kernel)));
     const std::int64_t bytes = workspace.bytes + threads * workspace.bytes_per_thread;
     if (bytes > largest.bytes) largest = {step.node, bytes};
   }
@@ -294,7 +296,7 @@ Result<Emitted> PlanModel(Graph graph, const CompileOptions& options, const Code
   const double start = clock.MonotonicSeconds();
   CompiledModel model;
   model.binding_options = graph.binding_options;
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(graph), options));
+  TW_ASSIGN_OR_RETURN(auto plan, MakeCheckedPlan(std::move(graph), options));
   if (options.change_plan) {
     options.change_plan(plan);
     TW_RETURN_IF_ERROR(CheckPlan(plan));
@@ -570,9 +572,18 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& options,
   return CompileAll(std::move(graphs), options, library_path);
 }
 
+Result<Plan> MakeCheckedPlan(Graph graph, const CompileOptions& options,
+                             const std::vector<StreamKernel>* streams) {
+  TW_ASSIGN_OR_RETURN(auto network,
+                      Partition(std::move(graph), options.target, options.fuse_residuals));
+  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(network), options, streams));
+  TW_RETURN_IF_ERROR(CheckPlan(plan));
+  return plan;
+}
+
 Status CheckCompiles(Graph graph, const CompileOptions& options) {
   if (DeviceTraitsOf(options.target).has_host_fallback) {
-    return ToStatus(MakePlan(std::move(graph), options));
+    return ToStatus(MakeCheckedPlan(std::move(graph), options));
   }
   TW_RETURN_IF_ERROR(CheckRuntime(options));
   TW_ASSIGN_OR_RETURN(const auto traits, TraitsOf(HostOf(options.target)));

@@ -119,9 +119,9 @@ NetworkPage NetworkOf(const Plan& plan, const std::string& graph, const Document
   const std::vector<std::int64_t> live = LiveBytes(plan);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& planned = plan.steps[i];
+    const StreamStep* stream = planned.stream();
     const OperatorReport& report =
-        planned.stream >= 0 ? plan.streams[static_cast<std::size_t>(planned.stream)].report
-                            : planned.report;
+        stream != nullptr ? plan.StreamOf(*stream).report : planned.report;
     NetworkStep step;
     step.value = report.value;
     step.op = report.op.empty() ? planned.report.op : report.op;
@@ -129,7 +129,7 @@ NetworkPage NetworkOf(const Plan& plan, const std::string& graph, const Document
     step.template_key = report.template_key;
     step.config = report.config;
     step.explanation = report.explanation;
-    step.where = planned.on_host() ? "host" : planned.stream >= 0 ? "VTA" : "";
+    step.where = planned.host() != nullptr ? "host" : stream != nullptr ? "VTA" : "";
     step.macs = report.macs;
     step.bytes = report.bytes;
     step.live_bytes = live[i];

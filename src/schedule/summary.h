@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "src/schedule/intrinsics.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 #include "src/schedule/schedule.h"
 
 namespace tilewright {

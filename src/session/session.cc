@@ -142,7 +142,7 @@ Result<OpenNetwork> Session::OpenVta(Plan plan, const OpenOptions& options) {
 
 Result<OpenNetwork> Session::Emulate(CompileRequest request, const OpenOptions& options) const {
   OpenNetwork opened;
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(request.graph), request.options));
+  TW_ASSIGN_OR_RETURN(auto plan, MakeCheckedPlan(std::move(request.graph), request.options));
   opened.plan = std::make_unique<Plan>(std::move(plan));
   TW_ASSIGN_OR_RETURN(opened.emulator, EmulateGpu(*opened.plan));
   opened.network = std::make_unique<PlannedNetwork>(*opened.plan, *opened.emulator);
@@ -199,7 +199,9 @@ Result<std::vector<Tensor>> Session::Run(const ModelSource& source,
 Result<VerifyReport> Session::Verify(OpenNetwork& network, std::span<const Tensor> inputs,
                                      const VerifyOptions& options) {
   if (network.plan == nullptr) {
-    return tilewright::Verify(std::move(network.source), *network.network, inputs, options);
+    TW_ASSIGN_OR_RETURN(const auto source,
+                        PartitionLike(std::move(network.source), *network.network));
+    return tilewright::Verify(source, *network.network, inputs, options);
   }
   return VerifyPlanned(*network.plan, *network.network,
                        network.vta != nullptr ? &network.source : nullptr, inputs, options);
@@ -207,7 +209,7 @@ Result<VerifyReport> Session::Verify(OpenNetwork& network, std::span<const Tenso
 
 Result<Plan> PlanForVta(const std::string& file, Graph graph, const CompileOptions& options,
                         const NoteSink& note) {
-  auto plan = MakePlan(std::move(graph), options);
+  auto plan = MakeCheckedPlan(std::move(graph), options);
   if (!plan.ok()) return plan.status().WithContext(file);
   if (plan->streams.empty()) {
     note(FormatPrintable(

@@ -97,7 +97,8 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
   options.templates = &templates;
   options.target = target;
   double all_seconds = 0;
-  TW_ASSIGN_OR_RETURN(auto groups, TasksOfGroups(std::move(graph), options, &all_seconds));
+  TW_ASSIGN_OR_RETURN(auto network, Partition(std::move(graph), target, options.fuse_residuals));
+  TW_ASSIGN_OR_RETURN(auto groups, TasksOfGroups(std::move(network), options, &all_seconds));
   std::ranges::stable_sort(groups, std::greater(), &GroupUses::seconds);
   std::vector<search::TuneTask> tasks;
   for (GroupUses& uses : groups) {

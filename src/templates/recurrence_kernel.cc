@@ -15,6 +15,7 @@
 #include "src/templates/cpu/matmul_tile.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
+#include "src/tensor/compute/define_list.h"
 #include "src/tensor/recurrence.h"
 
 namespace tilewright {

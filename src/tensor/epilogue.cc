@@ -8,7 +8,7 @@
 
 #include "src/base/strings.h"
 #include "src/tensor/operator_names.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 #include "src/tensor/text_scanner.h"
 
 namespace tilewright {

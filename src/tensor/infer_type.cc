@@ -8,8 +8,8 @@
 
 #include "src/tensor/layout.h"
 #include "src/tensor/operator.h"
-#include "src/tensor/operators/table.h"
-#include "src/tensor/operators/types.h"
+#include "src/tensor/operator_table.h"
+#include "src/tensor/operator_types.h"
 #include "src/tensor/windows.h"
 #include "src/tensor/workload.h"
 

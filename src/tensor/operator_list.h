@@ -2,10 +2,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
-#include "src/tensor/compute/compute.h"
+#include "src/ir/expr.h"
 #include "src/tensor/epilogue.h"
 #include "src/tensor/operator.h"
 #include "src/tensor/tensor.h"
@@ -68,21 +67,6 @@ class OperatorList {
 /// Errors: those of the workload's types and layouts; kInvalidArgument if a step does not take the
 /// type of what comes before it.
 Result<OperatorList> OperatorListOf(const Workload& workload, const Epilogue& epilogue);
-
-/// The list as stages, which follow those of its operators; inputs: the parameters.
-/// buffers: gets where each value is, null for a scalar, unless it is null.
-/// Errors: those of DefineOperator; kInvalidArgument if the last value is no operator's.
-Result<Compute> DefineList(const OperatorList& list, std::vector<Buffer>* buffers = nullptr);
-
-/// inputs: of the parameters. Errors: kInvalidArgument if they are of other types; those of
-/// Evaluate.
-Result<Tensor> EvaluateList(const OperatorList& list, std::span<const Tensor* const> inputs,
-                            int threads = 1);
-
-/// The same for several values, by their numbers; the first error that there is.
-Result<std::vector<Tensor>> EvaluateValues(const OperatorList& list,
-                                           std::span<const Tensor* const> inputs,
-                                           std::span<const int> wanted, int threads = 1);
 
 /// What its operators do, and the bytes of parameters and result.
 Work WorkOf(const OperatorList& list);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "src/target/device.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 namespace tilewright {
 namespace {

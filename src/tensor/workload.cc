@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "src/tensor/layout.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 #include "src/tensor/windows.h"
 
 namespace tilewright {

@@ -5,7 +5,7 @@
 
 #include "src/tensor/layout.h"
 #include "src/tensor/operator_list.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 #include "src/tensor/workload.h"
 
 namespace tilewright {

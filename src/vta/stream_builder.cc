@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "src/vta/encoding.h"
-#include "src/vta/simulator/pipeline.h"
+#include "src/vta/pipeline.h"
 
 namespace tilewright::vta {
 namespace {

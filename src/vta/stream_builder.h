@@ -7,8 +7,8 @@
 
 #include "src/base/status.h"
 #include "src/vta/design.h"
+#include "src/vta/dram.h"
 #include "src/vta/isa.h"
-#include "src/vta/simulator/dram.h"
 
 namespace tilewright::vta {
 

@@ -11,7 +11,7 @@
 #include "src/codegen/simt/simt.h"
 #include "src/tensor/compute/compute.h"
 #include "src/tensor/half.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/codegen/kernel_runner.h"
 

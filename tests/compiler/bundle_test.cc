@@ -1,6 +1,6 @@
 // A model as library, parameter file and graph: what is in them, and that nothing else is taken.
 
-#include "src/compiler/emit/bundle.h"
+#include "src/compiler/bundle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -68,7 +68,7 @@ PlanStep& StepOf(Plan& plan, const std::string& op) {
 }
 
 Program& KernelOf(Plan& plan, const std::string& op) {
-  return plan.kernels[static_cast<std::size_t>(StepOf(plan, op).kernel)];
+  return plan.kernels[static_cast<std::size_t>(StepOf(plan, op).kernel()->kernel)];
 }
 
 /// The statement with `change` applied to the stores to `buffer`.

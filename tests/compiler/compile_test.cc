@@ -85,7 +85,7 @@ TEST_P(Compiled, GivesWhatTheReferenceGives) {
                                  << " error " << comparison.max_abs_error;
     }
   }
-  auto report = Verify(Load(text), *model, inputs, {});
+  auto report = Verify(*PartitionLike(Load(text), *model), *model, inputs, {});
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_TRUE(report->ok()) << report->Summary();
   EXPECT_EQ(report->checks.size(), compiled->operators.size());

@@ -7,7 +7,7 @@
 #include "src/codegen/simt/simt.h"
 #include "src/compiler/run/plan_run.h"
 #include "src/runtime/loader.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 #include "tests/runtime/fake_cuda/fake_cuda.h"
 
 namespace tilewright {

@@ -7,8 +7,9 @@
 #include "records/package/catalog.h"
 #include "records/store.h"
 #include "src/base/files/file.h"
+#include "src/compiler/bundle.h"
 #include "src/compiler/check/verify.h"
-#include "src/compiler/emit/bundle.h"
+#include "src/compiler/compile.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
 #include "src/runtime/cuda_session.h"
@@ -43,7 +44,7 @@ class GpuLibraryFixture {
     ASSERT_TRUE(compiled.ok()) << compiled.status().message();
     header_ = compiled->header;
     operators_ = compiled->operators;
-    auto plan = MakePlan(Load(), options_);
+    auto plan = MakeCheckedPlan(Load(), options_);
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     plan_.emplace(*std::move(plan));
   }
@@ -99,7 +100,7 @@ TEST_P(GpuLibraryOf, GivesWhatTheReferenceGives) {
   FakeGpu gpu(FAKE_CUDA, *plan_);
   const ModelLibrary model = Open();
   EXPECT_TRUE(model.on_gpu());
-  auto report = Verify(Load(), model, Inputs(), {});
+  auto report = Verify(*PartitionLike(Load(), model), model, Inputs(), {});
   ASSERT_TRUE(report.ok()) << report.status().message() << gpu.problem();
   EXPECT_TRUE(report->ok()) << report->Summary();
   EXPECT_EQ(report->checks.size(), plan_->steps.size());
@@ -123,8 +124,9 @@ constexpr const char* kSmall = R"(def @main(%data: Tensor[(4, 16), float32]) {
 int LaunchesOf(const Plan& plan) {
   std::size_t count = 0;
   for (const PlanStep& step : plan.steps) {
-    if (step.kernel < 0) continue;  // a copy
-    count += PlanLaunches(plan.kernels[static_cast<std::size_t>(step.kernel)]).launches.size();
+    const KernelStep* kernel = step.kernel();
+    if (kernel == nullptr) continue;  // a copy
+    count += PlanLaunches(plan.KernelOf(*kernel)).launches.size();
   }
   return static_cast<int>(count);
 }

@@ -12,6 +12,7 @@
 #include "src/base/json.h"
 #include "src/compiler/check/check_process.h"
 #include "src/compiler/check/verify.h"
+#include "src/compiler/compile.h"
 #include "src/compiler/run/plan_run.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/synthetic_data.h"
@@ -31,7 +32,7 @@ Result<Plan> PlanOf(const std::string& text, SeedRule rule = SeedRule::kMissing)
   CompileOptions options;
   options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("cuda -arch=sm_80");
-  return MakePlan(*std::move(graph), options);
+  return MakeCheckedPlan(*std::move(graph), options);
 }
 
 std::vector<Tensor> InputsOf(const Graph& graph) {
@@ -194,7 +195,7 @@ TEST_P(EmulatedFragment, BeginsExactly) {
   CompileOptions options;
   options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("cuda -arch=sm_80");
-  auto plan = MakePlan(*std::move(graph), options);
+  auto plan = MakeCheckedPlan(*std::move(graph), options);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   auto executor = EmulateGpu(*plan);
   ASSERT_TRUE(executor.ok()) << executor.status().message();

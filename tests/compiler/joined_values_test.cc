@@ -133,7 +133,7 @@ CompileOptions OptionsFor(const char* target) {
 
 TEST(JoinedValues, ALayerOfADenseBlockCopiesNothing) {
   for (const char* target : {"llvm -mcpu=skylake-avx512", "llvm -mcpu=core-avx2"}) {
-    const auto plan = MakePlan(JoinedGraph(64, 14).DenseBlock(12, 32), OptionsFor(target));
+    const auto plan = MakeCheckedPlan(JoinedGraph(64, 14).DenseBlock(12, 32), OptionsFor(target));
     ASSERT_TRUE(plan.ok()) << target << ": " << plan.status().message();
     for (const PlanStep& step : plan->steps) {
       EXPECT_FALSE(step.copies()) << target;
@@ -160,7 +160,8 @@ TEST(JoinedValues, ComputeWhatTheReferenceDoes) {
 TEST(JoinedValues, HavePlansHoweverTheyAreJoined) {
   for (const char* target : {"llvm -mcpu=skylake-avx512", "llvm -mcpu=core-avx2", "llvm"}) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
-      const auto plan = MakePlan(JoinedGraph(16, 2 + seed % 3).AtRandom(seed), OptionsFor(target));
+      const auto plan =
+          MakeCheckedPlan(JoinedGraph(16, 2 + seed % 3).AtRandom(seed), OptionsFor(target));
       ASSERT_TRUE(plan.ok()) << target << ", seed " << seed << ": " << plan.status().message();
     }
   }

@@ -95,7 +95,7 @@ class LibraryCalls : public testing::Test {
     const std::vector<Tensor> inputs = Inputs(Load());
     for (int threads : {1, 2}) {
       ASSERT_TRUE(model->SetThreads(threads).ok());
-      auto report = Verify(Load(), *model, inputs, {});
+      auto report = Verify(*PartitionLike(Load(), *model), *model, inputs, {});
       ASSERT_TRUE(report.ok()) << report.status().message();
       EXPECT_TRUE(report->ok()) << report->Summary();
     }

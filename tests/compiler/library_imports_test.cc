@@ -8,7 +8,7 @@
 #include "records/autotvm/import.h"
 #include "records/package/catalog.h"
 #include "records/store.h"
-#include "src/compiler/emit/bundle.h"
+#include "src/compiler/bundle.h"
 #include "src/graph/partition/tasks.h"
 #include "tests/compiler/library_fixture.h"
 #include "tests/records/shared_file.h"
@@ -148,7 +148,7 @@ TEST_F(LibraryOfImports, AnOperatorThatCrashesIsCompiledAgain) {
     const auto bad =
         std::ranges::find_if(plan.steps, [](const PlanStep& step) { return step.report.imported; });
     if (bad == plan.steps.end()) return;
-    Program& kernel = plan.kernels[static_cast<std::size_t>(bad->kernel)];
+    Program& kernel = plan.kernels[static_cast<std::size_t>(bad->kernel()->kernel)];
     kernel.body = MakeStore(kernel.parameters.back(),
                             std::vector<Expr>(kernel.parameters.back()->shape.size(),
                                               MakeInt(kInt64, std::int64_t{1} << 40)),

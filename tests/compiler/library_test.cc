@@ -180,7 +180,7 @@ TEST_F(Library, PartsOfAValueLieInIt) {
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_TRUE(Compare((*outputs)[i], (*expected)[i]).ok) << "output " << i;
   }
-  const auto report = Verify(Load(kSplit), *model, inputs, {});
+  const auto report = Verify(*PartitionLike(Load(kSplit), *model), *model, inputs, {});
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_TRUE(report->ok()) << report->Summary();
 }
@@ -206,7 +206,7 @@ TEST_F(Library, WinogradIsJudgedByWhatItsTilesRead) {
   for (std::int64_t c = 0; c < 16; ++c) {
     inputs[0].Set((c * 320 + 121) * 320 + 121, 1e6 * (c % 3 - 0.7));
   }
-  const auto report = Verify(Load(kSpot), *model, inputs, {});
+  const auto report = Verify(*PartitionLike(Load(kSpot), *model), *model, inputs, {});
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_TRUE(report->ok()) << report->Summary();
 
@@ -255,7 +255,7 @@ TEST_F(Library, AChannelShuffleIsNoStep) {
   const auto outputs = model->Run(inputs);
   ASSERT_TRUE(outputs.ok()) << outputs.status().message();
   EXPECT_TRUE(Compare((*outputs)[0], (*expected)[0]).ok);
-  const auto report = Verify(Load(kShuffle), *model, inputs, {});
+  const auto report = Verify(*PartitionLike(Load(kShuffle), *model), *model, inputs, {});
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_TRUE(report->ok()) << report->Summary();
 }
@@ -269,7 +269,7 @@ constexpr char kOdd[] = R"(def @main(%data: Tensor[(1, 64, 32, 32), float32]) {
 TEST_F(Library, LayoutsAreChosenForTheWholeNetwork) {
   options_.target = *Target::Parse("llvm -mcpu=cascadelake");
   options_.device = *GenericCpuFor(options_.target);
-  const auto plan = MakePlan(Load(kOdd), options_);
+  const auto plan = MakeCheckedPlan(Load(kOdd), options_);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_TRUE(plan->layouts.exact);
   EXPECT_LT(plan->layouts.seconds, plan->layouts.rule_seconds);
@@ -293,7 +293,7 @@ TEST_F(Library, ChannelsOfAVectorAndAHalfAreHalvesWhereVectorsAreSplit) {
   const auto templates = [&](const char* target) {
     options_.target = *Target::Parse(target);
     options_.device = *GenericCpuFor(options_.target);
-    const auto plan = MakePlan(Load(kBottleneck), options_);
+    const auto plan = MakeCheckedPlan(Load(kBottleneck), options_);
     EXPECT_TRUE(plan.ok()) << plan.status().message();
     std::vector<std::string> keys;
     for (const PlanStep& step : plan->steps) {
@@ -335,7 +335,7 @@ TEST_F(Library, VerifyNamesTheFirstOperatorThatDiffers) {
       changed.SetContents(id, std::move(contents));
     }
   }
-  auto report = Verify(std::move(changed), *model, inputs, {});
+  auto report = Verify(*PartitionLike(std::move(changed), *model), *model, inputs, {});
   ASSERT_TRUE(report.ok()) << report.status().message();
   ASSERT_TRUE(report->first_bad.has_value());
   EXPECT_EQ(*report->first_bad, 2u);
@@ -356,7 +356,7 @@ TEST_F(Library, VerifyGivesAnOperatorTheOperandsOfTheRun) {
       changed.SetContents(id, std::move(contents));
     }
   }
-  auto report = Verify(std::move(changed), *model, inputs, {});
+  auto report = Verify(*PartitionLike(std::move(changed), *model), *model, inputs, {});
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_EQ(std::ranges::count_if(report->checks,
                                   [](const OperatorCheck& check) { return !check.comparison.ok; }),
@@ -371,7 +371,8 @@ TEST_F(Library, VerifyHonoursAGivenTolerance) {
   auto model = ModelLibrary::Open(Path("model.so"));
   ASSERT_TRUE(model.ok());
   for (const double tolerance : {1e-4, 1e-12}) {
-    auto report = Verify(Load(kTwoConvs), *model, inputs, {.tolerance = tolerance});
+    auto report =
+        Verify(*PartitionLike(Load(kTwoConvs), *model), *model, inputs, {.tolerance = tolerance});
     ASSERT_TRUE(report.ok()) << report.status().message();
     EXPECT_EQ(report->ok(), tolerance == 1e-4);
   }

@@ -169,7 +169,7 @@ TEST_P(OnnxRepros, GiveTheNumbersOfTheReference) {
     inputs.push_back(MakeSyntheticInput(graph->node(id).name, graph->node(id).type,
                                         SyntheticInputRule::kRandom));
   }
-  auto report = Verify(*std::move(graph), *model, inputs, {});
+  auto report = Verify(*PartitionLike(*std::move(graph), *model), *model, inputs, {});
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_TRUE(report->ok()) << report->Summary();
 }

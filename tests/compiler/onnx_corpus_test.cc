@@ -44,7 +44,7 @@ TEST_P(OnnxCorpus, GivesTheNumbersOfTheReference) {
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
   auto model = ModelLibrary::Open(compiled->library_path);
   ASSERT_TRUE(model.ok()) << model.status().message();
-  auto report = Verify(*load(), *model, inputs, {});
+  auto report = Verify(*PartitionLike(*load(), *model), *model, inputs, {});
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_TRUE(report->ok()) << report->Summary();
 }

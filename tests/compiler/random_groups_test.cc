@@ -234,7 +234,7 @@ TEST(RandomGraphs, HavePlansWhoseKernelsWriteAllResults) {
     options.name = "random";
     options.target = *Target::Parse(name);
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
-      const auto plan = MakePlan(RandomGroups(seed).Make(), options);
+      const auto plan = MakeCheckedPlan(RandomGroups(seed).Make(), options);
       ASSERT_TRUE(plan.ok()) << name << ", seed " << seed << ": " << plan.status().message();
       for (const Program& kernel : plan->kernels) {
         EXPECT_EQ(CoverageOf(kernel, std::int64_t{1} << 20), Coverage::kAll)
@@ -251,7 +251,7 @@ TEST(RandomGraphs, AreEvaluatedByTheHostInTheMemoryOfThePlan) {
   options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("vta -model=sim_1x16_i8w8a32_15_15_18_17");
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const auto plan = MakePlan(RandomGroups(seed).Make(), options);
+    const auto plan = MakeCheckedPlan(RandomGroups(seed).Make(), options);
     ASSERT_TRUE(plan.ok()) << "seed " << seed << ": " << plan.status().message();
     auto executor = VtaExecutor::Create(*plan, {}, 1);
     ASSERT_TRUE(executor.ok()) << executor.status().message();

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "src/base/files/file.h"
+#include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"
 #include "src/graph/passes/pack.h"
 #include "src/models/models.h"
@@ -43,7 +44,7 @@ TEST(Readme, CountsTheOperatorsOfTheCpusExample) {
   options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("llvm -mcpu=core-avx2");
   options.device = ProbeHostCpu();
-  const auto plan = MakePlan(BuiltInModel("resnet18_v1", false), options);
+  const auto plan = MakeCheckedPlan(BuiltInModel("resnet18_v1", false), options);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_THAT(ShownFor("tilewright verify resnet18.onnx resnet18.so"),
               testing::HasSubstr(Agree(std::ssize(plan->steps))));
@@ -72,10 +73,10 @@ TEST(Readme, CountsTheOperatorsOfTheVtasExample) {
   auto packed =
       PackForVta(BuiltInModel("squeezenet1_1", true), vta::Design::Default(), {}, &report);
   ASSERT_TRUE(packed.ok()) << packed.status().message();
-  const auto plan = MakePlan(*std::move(packed), options);
+  const auto plan = MakeCheckedPlan(*std::move(packed), options);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
-  const auto launched =
-      std::ranges::count_if(plan->steps, [](const PlanStep& step) { return step.stream >= 0; });
+  const auto launched = std::ranges::count_if(
+      plan->steps, [](const PlanStep& step) { return step.stream() != nullptr; });
   const auto outputs = std::ssize(plan->graph.outputs());
   EXPECT_THAT(ShownFor("tilewright verify s8.relay --target vta --vta-config sim"),
               testing::HasSubstr(Agree(launched + outputs)));

@@ -69,7 +69,7 @@ TEST_P(Steps, GiveTheNumbersOfTheReference) {
   for (std::int64_t i = 0; i < inputs[1].elements(); ++i) {
     inputs[1].Set(i, i % c.batch == 0 || i < 3 * c.batch ? 1 : 0);
   }
-  auto report = Verify(StepsGraph(c), *model, inputs, {});
+  auto report = Verify(*PartitionLike(StepsGraph(c), *model), *model, inputs, {});
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_TRUE(report->ok()) << report->Summary();
 }
@@ -96,7 +96,7 @@ TEST(StepLoops, AreOneKernelOfOneLength) {
   std::vector<std::string> texts;
   for (const std::int64_t steps : {10, 1000}) {
     const StepsCase c{.name = "", .steps = steps, .batch = 2, .units = 16};
-    const auto plan = MakePlan(StepsGraph(c), StepsOptions(c));
+    const auto plan = MakeCheckedPlan(StepsGraph(c), StepsOptions(c));
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     ASSERT_EQ(plan->steps.size(), 1);
     texts.push_back(ToString(plan->kernels[0]));

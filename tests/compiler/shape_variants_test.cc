@@ -62,7 +62,9 @@ TEST_F(CompiledSets, AreEachTheNetworkOfTheirSizes) {
     EXPECT_EQ(model->variants(), 2);
     std::vector<Tensor> inputs;
     inputs.push_back(MakeSyntheticInput("x", model->inputs()[0].type, SyntheticInputRule::kRandom));
-    auto report = Verify(std::move(TwoSets()[static_cast<std::size_t>(set)]), *model, inputs, {});
+    auto report =
+        Verify(*PartitionLike(std::move(TwoSets()[static_cast<std::size_t>(set)]), *model), *model,
+               inputs, {});
     ASSERT_TRUE(report.ok()) << report.status().message();
     EXPECT_TRUE(report->ok()) << report->Summary();
   }

@@ -14,9 +14,10 @@
 #include "src/base/json.h"
 #include "src/compiler/check/check_plan.h"
 #include "src/compiler/check/verify.h"
-#include "src/compiler/emit/vta_bundle.h"
+#include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"
 #include "src/compiler/run/vta_run.h"
+#include "src/compiler/vta_bundle.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/pack.h"
 #include "src/templates/device.h"
@@ -68,7 +69,7 @@ Graph PackedGraph(const std::string& design = kDesign1x16,
 }
 
 Plan PlanOf(Graph graph, const CompileOptions& options) {
-  auto plan = MakePlan(std::move(graph), options);
+  auto plan = MakeCheckedPlan(std::move(graph), options);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return *std::move(plan);
 }
@@ -107,7 +108,7 @@ std::int64_t StoredBytes(const Ran& run) {
 std::vector<std::string> OnTheVta(const Plan& plan) {
   std::vector<std::string> names;
   for (const PlanStep& step : plan.steps) {
-    if (step.stream >= 0) {
+    if (step.stream() != nullptr) {
       names.emplace_back(SourceName(plan.graph.node(step.node).name));
     }
   }
@@ -234,7 +235,7 @@ TEST(Vta, ElementwiseOperatorsRunAlone) {
   const Plan plan = PlanOf(std::move(net.graph), OptionsFor("sim"));
   ASSERT_EQ(plan.steps.size(), 5U);
   for (const PlanStep& step : plan.steps)
-    EXPECT_GE(step.stream, 0) << step.report.op << step.report.explanation;
+    EXPECT_NE(step.stream(), nullptr) << step.report.op << step.report.explanation;
   const VerifyReport report = Verified(plan, plan.graph);
   EXPECT_TRUE(report.ok()) << report.Summary();
 }
@@ -289,7 +290,7 @@ TEST(Vta, ItsStepsLieInMemoryThatIsChecked) {
     Plan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
     EXPECT_TRUE(CheckPlan(plan).ok());
     const auto second = [](const PlanStep& step) {
-      return step.stream >= 0 && step.reads.size() > 1;
+      return step.stream() != nullptr && step.stream()->reads.size() > 1;
     };
     change(plan, *std::ranges::find_if(plan.steps, second));
     return CheckPlan(plan).message();
@@ -314,10 +315,10 @@ TEST(Vta, ABundleWithAStreamForOtherOperatorsIsRefused) {
   CompileOptions options = OptionsFor("sim");
   std::vector<StreamKernel> streams = plan.streams;
   for (StreamKernel& kernel : streams) kernel.stream.buffers.pop_back();
-  EXPECT_THAT(MakePlan(PackedGraph(), options, &streams).status().message(),
+  EXPECT_THAT(MakeCheckedPlan(PackedGraph(), options, &streams).status().message(),
               HasSubstr("tensors, expected"));
   streams.clear();
-  const Plan host = *MakePlan(PackedGraph(), options, &streams);
+  const Plan host = *MakeCheckedPlan(PackedGraph(), options, &streams);
   EXPECT_THAT(OnTheVta(host), IsEmpty());
   EXPECT_TRUE(Verified(host, MakeQuantizedGraph(1)).ok());
 }
@@ -325,13 +326,13 @@ TEST(Vta, ABundleWithAStreamForOtherOperatorsIsRefused) {
 TEST(Vta, RefusesWhatItCannotRun) {
   CompileOptions options = OptionsFor("sim");
   options.target.SetOption("model", "sim_1x16_i8w4a32_15_15_17_17");
-  EXPECT_THAT(MakePlan(PackedGraph(), options).status().message(), HasSubstr("expected 8"));
+  EXPECT_THAT(MakeCheckedPlan(PackedGraph(), options).status().message(), HasSubstr("expected 8"));
   Graph graph;
   const int x = graph.AddInput("x", TensorType{{2}, kInt32});
   auto sum = graph.AddOperator("sum", Operator{OpKind::kAdd, {}},
                                {x, graph.AddConstant("c", TensorType{{2}, kInt32})});
   graph.SetOutputs({*sum});
-  EXPECT_THAT(MakePlan(std::move(graph), OptionsFor("sim")).status().message(),
+  EXPECT_THAT(MakeCheckedPlan(std::move(graph), OptionsFor("sim")).status().message(),
               HasSubstr("constant c has no contents"));
   const Plan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
   auto executor = VtaExecutor::Create(plan, {}, kThreads);
@@ -391,7 +392,9 @@ class Resnet18 : public testing::Test {
   /// The step that computes the value of this name.
   static const PlanStep* StepOf(const Plan& plan, const std::string& name) {
     for (const PlanStep& step : plan.steps) {
-      for (int id : step.nodes) {
+      const HostStep* host = step.host();
+      if (host == nullptr && step.stream() == nullptr) continue;
+      for (int id : host != nullptr ? host->nodes : step.stream()->nodes) {
         if (plan.graph.node(id).name == name) return &step;
       }
     }
@@ -428,7 +431,7 @@ TEST_F(Resnet18, PublishedStatisticsComeOutExactly) {
     const std::string& name = plan.graph.node(plan.steps[s].node).name;
     const auto checksum = checksums.find(name);
     if (checksum == checksums.end()) {
-      EXPECT_LT(plan.steps[s].stream, 0) << name << " is not compared";
+      EXPECT_EQ(plan.steps[s].stream(), nullptr) << name << " is not compared";
       return Status();
     }
     const std::span bytes(value.data(), static_cast<std::size_t>(value.bytes()));
@@ -454,15 +457,17 @@ TEST_F(Resnet18, PublishedStatisticsComeOutExactly) {
     SCOPED_TRACE(layer["node"].get<std::string>());
     const PlanStep* step = StepOf(plan, layer["node"]);
     ASSERT_NE(step, nullptr);
-    ASSERT_GE(step->stream, 0) << step->report.explanation;
-    const vta::StreamSummary& summary = costs.cost[static_cast<std::size_t>(step->stream)].summary;
+    const StreamStep* stream = step->stream();
+    ASSERT_NE(stream, nullptr) << step->report.explanation;
+    const vta::StreamSummary& summary =
+        costs.cost[static_cast<std::size_t>(stream->stream)].summary;
     ExpectCounters(summary.statistics, layer["counters"]);
     EXPECT_EQ(summary.dram_bytes, layer["bus_bytes"].get<std::int64_t>());
     EXPECT_EQ(summary.counts.Total(), layer["instructions"]["total"].get<std::int64_t>());
     total += summary.statistics;
     dram_bytes += summary.dram_bytes;
     instructions += summary.counts.Total();
-    const StreamKernel& kernel = plan.streams[static_cast<std::size_t>(step->stream)];
+    const StreamKernel& kernel = plan.StreamOf(*stream);
     if (layer.contains("config_index")) {
       EXPECT_TRUE(kernel.report.tuned);
       EXPECT_THAT(kernel.report.source, HasSubstr("vta_v0.10.log:"));

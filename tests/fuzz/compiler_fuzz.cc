@@ -7,7 +7,7 @@
 
 #include "src/base/status.h"
 #include "src/codegen/nvptx/ptxas.h"
-#include "src/compiler/emit/vta_bundle.h"
+#include "src/compiler/vta_bundle.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tilewright;  // NOLINT: a test program of one function

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/ir/graph.h"
@@ -117,7 +118,7 @@ void CheckKernels(const Graph& graph) {
     options.templates = &BuiltInTemplates();
     options.target = *Target::Parse(target);
     options.name = "fuzz";
-    (void)MakePlan(Copy(graph), options).ok();
+    (void)MakeCheckedPlan(Copy(graph), options).ok();
   }
 }
 

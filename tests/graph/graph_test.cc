@@ -10,6 +10,7 @@
 #include "src/base/json.h"
 #include "src/base/random.h"
 #include "src/graph/ir/check_memory.h"
+#include "src/graph/ir/describe.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"

@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 
+#include "src/graph/ir/describe.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/partition/tasks.h"
 #include "src/tensor/synthetic_data.h"

@@ -7,7 +7,7 @@
 
 #include "src/graph/ir/graph.h"
 #include "src/graph/relay/export.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 namespace tilewright {
 namespace {

@@ -26,9 +26,12 @@ struct Include {
   bool quoted;
 };
 
-std::map<std::string, std::set<std::string>> AllowedEdges() {
-  std::map<std::string, std::set<std::string>> edges;
-  const auto text = ReadFile(kRoot + "/tests/layering/edges.txt");
+using Edges = std::map<std::string, std::set<std::string>>;
+
+/// Edges of a list: each line is a module or folder, a colon, and what it may include.
+Edges ReadEdges(const std::string& name) {
+  Edges edges;
+  const auto text = ReadFile(kRoot + "/tests/layering/" + name);
   EXPECT_TRUE(text.ok());
   for (const std::string& line : Split(*text, '\n')) {
     if (line.empty() || line[0] == '#') continue;
@@ -41,9 +44,13 @@ std::map<std::string, std::set<std::string>> AllowedEdges() {
   return edges;
 }
 
+/// Between modules.
+Edges AllowedEdges() { return ReadEdges("edges.txt"); }
+
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
 /// Module of a path relative to the root: "src/ir" or "measure"; empty if it is in none.
-std::string ModuleOf(const std::string& path,
-                     const std::map<std::string, std::set<std::string>>& edges) {
+std::string ModuleOf(const std::string& path, const Edges& edges) {
   const auto parts = Split(path, '/');
   if (edges.contains(parts[0])) return parts[0];
   if (parts.size() > 1 && edges.contains(parts[0] + "/" + parts[1]))
@@ -94,8 +101,8 @@ TEST(LayeringTest, EveryIncludeFollowsAnAllowedEdge) {
   EXPECT_GT(seen, 50) << "the scan found too little to be believed";
 }
 
-TEST(LayeringTest, AllowedEdgesHaveNoCycle) {
-  const auto edges = AllowedEdges();
+/// Fails if a walk along the edges comes back to where it was.
+void ExpectNoCycle(const Edges& edges) {
   std::map<std::string, int> state;  // 1 = on the path, 2 = done
   const std::function<void(const std::string&)> visit = [&](const std::string& module) {
     ASSERT_NE(state[module], 1) << "cycle through " << module;
@@ -110,6 +117,39 @@ TEST(LayeringTest, AllowedEdgesHaveNoCycle) {
     state[module] = 2;
   };
   for (const auto& [module, unused] : edges) visit(module);
+}
+
+TEST(LayeringTest, AllowedEdgesHaveNoCycle) { ExpectNoCycle(AllowedEdges()); }
+
+// Every include between two folders of a listed module is in the list, and every edge of the list
+// is an include.
+TEST(LayeringTest, FoldersOfAModuleFollowTheirEdges) {
+  const Edges modules = AllowedEdges();
+  Edges unused = ReadEdges("folder_edges.txt");
+  const Edges allowed = unused;
+  std::set<std::string> listed, folders;
+  for (const auto& [folder, to] : allowed) listed.insert(ModuleOf(folder, modules));
+  for (const Include& include : AllIncludes()) {
+    if (!listed.contains(include.from)) continue;
+    const std::string from = FolderOf(include.file), to = FolderOf(include.header);
+    ASSERT_TRUE(allowed.contains(from)) << include.file << ": its folder is not in the list";
+    folders.insert(from);
+    if (!include.quoted || from == to || ModuleOf(to, modules) != include.from) continue;
+    unused[from].erase(to);
+    EXPECT_TRUE(allowed.at(from).contains(to))
+        << include.file << ":" << include.line << ": " << from << " may not include " << to;
+  }
+  for (const auto& [folder, to] : unused) {
+    EXPECT_TRUE(folders.contains(folder)) << folder << " has no sources";
+    for (const std::string& edge : to) ADD_FAILURE() << folder << " does not include " << edge;
+  }
+}
+
+TEST(LayeringTest, FolderEdgesHaveNoCycle) {
+  Edges edges = ReadEdges("folder_edges.txt");
+  // An operator has an expression among its attributes, and an expression has types of tensors.
+  EXPECT_EQ(edges["src/tensor"].erase("src/tensor/expression"), 1U);
+  ExpectNoCycle(edges);
 }
 
 // A library with one owner can be replaced; one that leaked everywhere can not.

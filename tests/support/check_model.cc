@@ -66,7 +66,7 @@ ModelCheck CheckModel(const std::string& bytes, const CompileOptions& options,
                    std::to_string((*expected)[i].At(at)));
     }
   }
-  const auto report = Verify(*std::move(again), *model, inputs, {});
+  const auto report = Verify(*PartitionLike(*std::move(again), *model), *model, inputs, {});
   if (!report.ok()) return Refused(report.status());
   return report->ok() ? ModelCheck() : Wrong(report->Summary());
 }

@@ -7,7 +7,9 @@
 #include <algorithm>
 
 #include "src/base/random.h"
+#include "src/tensor/compute/define_list.h"
 #include "src/tensor/operator_list.h"
+#include "src/tensor/reference/evaluate_list.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/templates/kernel_runner.h"
 

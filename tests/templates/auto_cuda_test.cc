@@ -9,7 +9,7 @@
 #include <set>
 
 #include "src/base/random.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 #include "src/schedule/lower/lower.h"
 #include "src/templates/auto/rules.h"
 #include "src/templates/limits.h"

@@ -9,7 +9,7 @@
 
 #include "src/base/math.h"
 #include "src/codegen/codegen.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 #include "tests/templates/kernel_runner.h"
 
 namespace tilewright {

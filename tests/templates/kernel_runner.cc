@@ -14,7 +14,7 @@
 #include "src/schedule/lower/lower.h"
 #include "src/target/device.h"
 #include "src/templates/limits.h"
-#include "src/tensor/kernel_signature.h"
+#include "src/tensor/compute/kernel_signature.h"
 #include "src/tensor/layout.h"
 
 namespace tilewright {

@@ -8,7 +8,7 @@
 
 #include "src/codegen/codegen.h"
 #include "src/codegen/simt/simt.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 #include "src/schedule/lower/lower.h"
 #include "src/target/library.h"
 #include "src/templates/registry.h"

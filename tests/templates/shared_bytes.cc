@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 #include "src/schedule/summary.h"
 
 namespace tilewright {

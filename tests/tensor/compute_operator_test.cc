@@ -7,7 +7,7 @@
 
 #include "src/tensor/compute/compute.h"
 #include "src/tensor/operator_names.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/support/interpreter.h"
 #include "tests/support/recurrences.h"

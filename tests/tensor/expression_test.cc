@@ -8,9 +8,10 @@
 
 #include <cmath>
 
+#include "src/tensor/compute/to_expression.h"
 #include "src/tensor/expression/collapse.h"
-#include "src/tensor/expression/from_compute.h"
 #include "src/tensor/operator_list.h"
+#include "src/tensor/reference/evaluate_list.h"
 #include "src/tensor/reference/expression.h"
 #include "src/tensor/workload.h"
 #include "tests/support/interpreter.h"

@@ -4,7 +4,7 @@
 
 #include "src/tensor/operator.h"
 #include "src/tensor/operator_names.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 #include "tests/tensor/operator_with.h"
 
 namespace tilewright {

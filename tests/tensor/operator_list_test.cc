@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "src/tensor/compute/define_list.h"
+#include "src/tensor/reference/evaluate_list.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/support/interpreter.h"
 #include "tests/tensor/operator_with.h"

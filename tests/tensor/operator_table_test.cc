@@ -1,5 +1,5 @@
 // The operator table: its page, and that no row lacks what its family needs.
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 #include <gtest/gtest.h>
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "src/tensor/reference/error_bound.h"
+#include "src/tensor/reference/evaluate_list.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/support/interpreter.h"
 #include "tests/support/recurrences.h"

@@ -9,7 +9,7 @@
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/nvptx/dp4a.h"
 #include "src/codegen/nvptx/shared_memory.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 
 namespace tilewright::emit {
 namespace {

@@ -11,7 +11,7 @@
 #include "src/base/math.h"
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/llvm/loops.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 
 namespace tilewright::emit {
 

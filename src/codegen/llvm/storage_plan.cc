@@ -4,7 +4,7 @@
 
 #include "src/base/math.h"
 #include "src/schedule/async_copy.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 
 namespace tilewright::emit {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 
 namespace tilewright::nvptx {
 

@@ -9,7 +9,7 @@
 
 #include "src/base/status.h"
 #include "src/codegen/simt/fiber.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 
 namespace tilewright::simt {
 

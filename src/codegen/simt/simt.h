@@ -31,7 +31,7 @@ class SimtKernel {
   /// - an access to the destination of a pending asynchronous copy;
   /// - a barrier that not all threads of the block arrive at.
   Status Run(std::span<void* const> arguments);
-  /// Executes one launch of the program (src/schedule/lower/launch.h) as a driver would:
+  /// Executes one launch of the program (src/schedule/launch.h) as a driver would:
   /// `arguments` are the data of each parameter, then of each buffer of the workspace. The writes
   /// of earlier launches are unknown, so only reads of uninitialized shared memory are detected.
   Status RunLaunch(std::size_t launch, std::span<void* const> arguments);

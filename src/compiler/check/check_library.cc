@@ -187,16 +187,17 @@ class CheckedRun {
     Poison(index);
     expected_.reset();
     const PlanStep& step = plan_.steps[index];
-    const bool known = step.kernel < 0 || compared_kernels_.contains(step.kernel);
+    const KernelStep* kernel = step.kernel();
+    const bool known = kernel == nullptr || compared_kernels_.contains(kernel->kernel);
     if (seconds_left_ <= 0 || (known && seconds_left_ < seconds_for_known_)) {
-      if (!known) skipped_.emplace(step.kernel, std::pair(index, std::string("time was up")));
+      if (!known) skipped_.emplace(kernel->kernel, std::pair(index, std::string("time was up")));
       return;
     }
     const double begun = clock_.MonotonicSeconds();
     const Status status = Sample(step, known);
     seconds_left_ -= clock_.MonotonicSeconds() - begun;
     if (!status.ok() && !known) {
-      skipped_.emplace(step.kernel, std::pair(index, status.message()));
+      skipped_.emplace(kernel->kernel, std::pair(index, status.message()));
     }
   }
 
@@ -329,7 +330,7 @@ class CheckedRun {
     }
     ++check_.compared;
     check_.elements += static_cast<std::int64_t>(positions_.size());
-    if (step.kernel >= 0) compared_kernels_.insert(step.kernel);
+    if (const KernelStep* kernel = step.kernel()) compared_kernels_.insert(kernel->kernel);
     return Status();
   }
 
@@ -347,12 +348,10 @@ class CheckedRun {
   Status ProveOverwriting() {
     std::map<int, Coverage> known;
     for (const PlanStep& step : plan_.steps) {
-      if (step.kernel < 0 || !Overwrites(step)) continue;
-      const auto [found, added] = known.try_emplace(step.kernel, Coverage::kUnknown);
-      if (added) {
-        const Program& kernel = plan_.kernels[static_cast<std::size_t>(step.kernel)];
-        found->second = CoverageOf(kernel, kMaxPlaces);
-      }
+      const KernelStep* kernel = step.kernel();
+      if (kernel == nullptr || !Overwrites(step)) continue;
+      const auto [found, added] = known.try_emplace(kernel->kernel, Coverage::kUnknown);
+      if (added) found->second = CoverageOf(plan_.KernelOf(*kernel), kMaxPlaces);
       if (found->second == Coverage::kPart) return Unwritten(step, 1);
       if (found->second == Coverage::kUnknown) {
         check_.not_proved.push_back(NameOfStep(graph_, step));
@@ -406,8 +405,9 @@ Result<CompileCheck> CheckByCode(const Plan& plan) {
   check.operators = static_cast<std::int64_t>(plan.steps.size());
   std::set<int> known;
   for (const PlanStep& step : plan.steps) {
-    if (step.kernel < 0 || !known.insert(step.kernel).second) continue;
-    const Program& kernel = plan.kernels[static_cast<std::size_t>(step.kernel)];
+    const KernelStep* call = step.kernel();
+    if (call == nullptr || !known.insert(call->kernel).second) continue;
+    const Program& kernel = plan.KernelOf(*call);
     const Coverage coverage = CoverageOf(kernel, kMaxPlaces);
     if (coverage == Coverage::kPart) {
       return Internal(fmt::format("{}: kernel {} does not write all of its result",

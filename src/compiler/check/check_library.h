@@ -7,7 +7,7 @@
 
 #include "src/base/status.h"
 #include "src/compiler/check/check_process.h"
-#include "src/compiler/compile.h"
+#include "src/compiler/options/report.h"
 #include "src/compiler/plan/plan.h"
 
 namespace tilewright {

@@ -127,8 +127,9 @@ class PlanCheck {
       if (At(step.buffers.front()).bytes == result) return Status();
       return Internal(fmt::format("copies {} bytes of {}", result, At(step.buffers.front()).bytes));
     }
-    if (step.kernel < 0) return CheckReadBounds(step);
-    const Program& kernel = plan_.kernels[static_cast<std::size_t>(step.kernel)];
+    if (const StreamStep* stream = step.stream()) return CheckReadBounds(step, stream->reads);
+    if (const HostStep* host = step.host()) return CheckReadBounds(step, host->reads);
+    const Program& kernel = plan_.KernelOf(*step.kernel());
     if (kernel.parameters.size() != step.buffers.size()) {
       return Internal(fmt::format("a kernel of {} tensors is given {}", kernel.parameters.size(),
                                   step.buffers.size()));
@@ -143,9 +144,9 @@ class PlanCheck {
   }
 
   /// Of the values that a stream or the host takes.
-  Status CheckReadBounds(const PlanStep& step) const {
+  Status CheckReadBounds(const PlanStep& step, const std::vector<int>& reads) const {
     std::size_t next = 0;
-    for (const int id : step.reads) {
+    for (const int id : reads) {
       const Node& node = graph_.node(id);
       if (node.kind == NodeKind::kConstant) continue;
       if (next + 1 >= step.buffers.size()) return Internal("no memory for " + node.name);

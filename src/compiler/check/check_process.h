@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "src/base/status.h"
-#include "src/compiler/compile.h"
+#include "src/compiler/options/report.h"
 
 namespace tilewright {
 

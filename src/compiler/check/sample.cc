@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "src/compiler/check/layout_index.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 namespace tilewright {
 namespace {

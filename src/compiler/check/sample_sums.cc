@@ -11,7 +11,7 @@
 
 #include "src/compiler/check/layout_index.h"
 #include "src/compiler/check/sample.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 #include "src/tensor/windows.h"
 #include "src/tensor/workload.h"
 

@@ -169,12 +169,15 @@ std::string VerifyReport::Summary() const {
       bad.comparison.reference_rms, NonFiniteMismatchText(bad.non_finite_mismatches), *first_bad);
 }
 
-Result<VerifyReport> Verify(Graph graph, const RunnableNetwork& network,
-                            std::span<const Tensor> inputs, const VerifyOptions& options) {
+Result<PartitionedGraph> PartitionLike(Graph graph, const RunnableNetwork& network) {
   PartitionRule rule;
   rule.machine_code = network.machine_code();
-  TW_ASSIGN_OR_RETURN(const auto partitioned, Partition(std::move(graph), rule));
-  const Graph& made = partitioned.graph;
+  return Partition(std::move(graph), rule);
+}
+
+Result<VerifyReport> Verify(const PartitionedGraph& source, const RunnableNetwork& network,
+                            std::span<const Tensor> inputs, const VerifyOptions& options) {
+  const Graph& made = source.graph;
   TW_RETURN_IF_ERROR(CheckSame(made, network));
   TW_RETURN_IF_ERROR(CheckGraphInputs(made, inputs));
   OperatorVerifier verifier(made, inputs, options);
@@ -193,8 +196,10 @@ Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_p
   VerifyOptions options;
   options.threads = kThreads;
   options.progress = &progress;
-  return Verify(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), library, inputs,
-                options);
+  TW_ASSIGN_OR_RETURN(
+      const auto source,
+      PartitionLike(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), library));
+  return Verify(source, library, inputs, options);
 }
 
 Result<VerifyReport> VerifyPlanned(const Plan& plan, const RunnableNetwork& network,

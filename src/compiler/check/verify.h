@@ -7,6 +7,7 @@
 #include "src/base/status.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
+#include "src/graph/partition/partition.h"
 #include "src/tensor/reference/reference.h"
 
 namespace tilewright {
@@ -42,13 +43,17 @@ struct VerifyOptions {
 /// Whether the library was made of this graph (as imported), as far as names and types say.
 bool IsLibraryOf(const Graph& graph, const ModelLibrary& model);
 
-/// Runs a network and compares operator by operator with the reference evaluator, over the graph it
-/// was made from (as imported, constants with contents): each operator is evaluated on the values
-/// that the network gave it, so that nothing adds up. Integers must be equal. What the reference
-/// evaluator made itself is not compared.
+/// Partitions a graph (as imported, constants with contents) as `network` was: its values have the
+/// names that the network's operators have. Errors: those of Partition.
+Result<PartitionedGraph> PartitionLike(Graph graph, const RunnableNetwork& network);
+
+/// Runs a network and compares operator by operator with the reference evaluator. source: by
+/// PartitionLike, of the graph that the network was made from. Each operator is evaluated on the
+/// values that the network gave it, so that errors do not add up. Integers must be equal. Values
+/// that the reference evaluator computed itself are not compared.
 /// Errors: kInvalidArgument if the graph is not the one the network was made from (inputs, outputs
 /// or values it lacks); those of the run.
-Result<VerifyReport> Verify(Graph graph, const RunnableNetwork& network,
+Result<VerifyReport> Verify(const PartitionedGraph& source, const RunnableNetwork& network,
                             std::span<const Tensor> inputs, const VerifyOptions& options);
 
 /// The same for a library in a file, on random inputs.

@@ -7,7 +7,7 @@
 
 #include "src/base/math.h"
 #include "src/runtime/gpu_model.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 
 namespace tilewright {
 namespace {
@@ -76,7 +76,9 @@ GpuTables MakeGpuTables(const Plan& plan, const std::vector<std::string>& ptx, i
     kernels += (i == 0 ? "\n  " : ",\n  ") + kernel;
   }
   for (const PlanStep& step : plan.steps) {
-    steps += fmt::format("{}i32 {}", steps.empty() ? "" : ", ", step.kernel);
+    const KernelStep* call = step.kernel();  // -1 tells the runtime to copy
+    steps +=
+        fmt::format("{}i32 {}", steps.empty() ? "" : ", ", call == nullptr ? -1 : call->kernel);
   }
   tables.definitions += fmt::format(
       "@kernels = internal constant [{} x %Kernel] [{}]\n"

@@ -150,17 +150,19 @@ class IrWriter {
       text_ += fmt::format("@p{} = internal constant [{} x %Place] [{}]\n", i, step.buffers.size(),
                            places);
       text_ += fmt::format("@v{} = internal constant {}\n", i, ValueOf(step.node));
+      const KernelStep* call = step.kernel();
       const std::string kernel =
-          step.kernel < 0 || gpu_ != nullptr
-              ? ""
-              : "@" + plan_.kernels[static_cast<std::size_t>(step.kernel)].name;
+          call == nullptr || gpu_ != nullptr ? "" : "@" + plan_.KernelOf(*call).name;
+      const std::int64_t flags = call == nullptr ? 0
+                                                 : (call->int8 ? 1 : 0) | call->winograd_tile << 8 |
+                                                       call->winograd_kernel << 16;
       steps.push_back(fmt::format(
           "%Step {{ ptr {}, ptr {}, ptr @p{}, i64 {}, ptr @v{}, ptr {}, ptr {}, ptr {}, i64 {}, "
           "i64 {}, i64 {}, i64 {} }}",
           kernel.empty() ? "null" : kernel, kernel.empty() ? "null" : kernel + "_info", i,
           step.buffers.size(), i, StringOf(step.report.op), StringOf(step.layouts.logical_layout),
           StringOf(step.layouts.layout), step.result_bytes, step.report.macs, step.report.bytes,
-          (step.int8 ? 1 : 0) | step.winograd_tile << 8 | step.winograd_kernel << 16));
+          flags));
     }
     return steps;
   }

@@ -5,7 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "src/compiler/compile.h"
+#include "src/compiler/options/options.h"
+#include "src/compiler/options/report.h"
 #include "src/ir/stmt.h"
 #include "src/space/config.h"
 #include "src/templates/registry.h"

@@ -10,7 +10,7 @@
 
 #include "src/base/math.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 namespace tilewright {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "src/compiler/plan/plan_builder.h"
-#include "src/graph/partition/partition.h"
 #include "src/tensor/work.h"
 
 namespace tilewright {
@@ -18,14 +17,11 @@ double SecondsOf(const Work& work) {
 
 }  // namespace
 
-Result<std::vector<GroupUses>> TasksOfGroups(Graph graph, const CompileOptions& options,
-                                             double* all_seconds) {
+Result<std::vector<GroupUses>> TasksOfGroups(PartitionedGraph network,
+                                             const CompileOptions& options, double* all_seconds) {
   if (!DeviceTraitsOf(options.target).machine_code) {
     return Unsupported("groups are tasks on targets of machine code only");
   }
-  TW_ASSIGN_OR_RETURN(
-      auto network,
-      Partition(std::move(graph), PartitionRuleFor(options.target, options.fuse_residuals)));
   PlanBuilder builder(std::move(network), options, nullptr);
   TW_ASSIGN_OR_RETURN(auto plan, builder.Build());
   std::vector<GroupUses> uses;

@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "src/compiler/compile.h"
+#include "src/compiler/options/options.h"
+#include "src/graph/partition/partition.h"
 #include "src/tensor/workload.h"
 
 namespace tilewright {
@@ -15,11 +16,11 @@ struct GroupUses {
   double seconds = 0;  ///< of all uses together, by a rough count of bytes and operations
 };
 
-/// Those of a graph (as imported; its constants must have contents), in order of first use, as
-/// Compile lays out its values with these options. all_seconds: gets the estimate of the whole
+/// Returns those of a network (partitioned for options.target), in order of first use, with the
+/// layouts that Compile chooses with these options. all_seconds: gets the estimate of the whole
 /// network, anchors included. Errors: those of Compile's plan; kUnsupported for targets that are
 /// not machine code.
-Result<std::vector<GroupUses>> TasksOfGroups(Graph graph, const CompileOptions& options,
-                                             double* all_seconds);
+Result<std::vector<GroupUses>> TasksOfGroups(PartitionedGraph network,
+                                             const CompileOptions& options, double* all_seconds);
 
 }  // namespace tilewright

@@ -6,7 +6,7 @@
 #include "src/base/math.h"
 #include "src/target/cpu.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 namespace tilewright {
 namespace {

@@ -4,7 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "src/compiler/compile.h"
+#include "src/compiler/options/options.h"
+#include "src/compiler/options/report.h"
 #include "src/compiler/plan/choose_kernel.h"
 #include "src/compiler/plan/physical_layout.h"
 #include "src/graph/passes/passes.h"

@@ -13,7 +13,6 @@
 #include <algorithm>
 
 #include "src/base/strings.h"
-#include "src/compiler/check/check_plan.h"
 #include "src/compiler/plan/choose_vta_kernel.h"
 #include "src/compiler/plan/plan_builder.h"
 #include "src/schedule/lower/lower.h"
@@ -21,6 +20,7 @@
 #include "src/templates/attention_schedule.h"
 #include "src/templates/recurrence_kernel.h"
 #include "src/templates/registry.h"
+#include "src/tensor/compute/define_list.h"
 
 namespace tilewright {
 namespace {
@@ -191,7 +191,6 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
   step.result_bytes = TensorType{shape, type.dtype}.bytes();
   TW_RETURN_IF_ERROR(add(AddBuffer(BufferSpace::kArena, step.result_bytes)));
   Store(group.output, step.layouts, buffers.back());
-  step.kernel = kernel;
   step.report = choice.report;
   const bool as_chosen = option == nullptr || SameLayouts(choice.layouts, option->layouts);
   if (layout_ != nullptr && layout_->changed && as_chosen) {
@@ -200,11 +199,13 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
   }
   step.report.op = DescribeGroup(graph_, group, workload.op_name());
   step.report.macs = workload.macs();
-  step.int8 = workload.data.dtype.bits == 8 && workload.weight.dtype.bits == 8;
-  step.winograd_tile = signature.layouts.winograd_tile;
-  if (const auto conv = ConvShapeOf(workload); conv.ok() && step.winograd_tile > 0) {
-    step.winograd_kernel = conv->r;
+  KernelStep call{.kernel = kernel,
+                  .int8 = workload.data.dtype.bits == 8 && workload.weight.dtype.bits == 8,
+                  .winograd_tile = signature.layouts.winograd_tile};
+  if (const auto conv = ConvShapeOf(workload); conv.ok() && call.winograd_tile > 0) {
+    call.winograd_kernel = conv->r;
   }
+  step.action = call;
   AddStep(std::move(step), group.output, buffers);
   return Status();
 }
@@ -306,7 +307,7 @@ Status PlanBuilder::AddListed(const FusedGroup& group, const PhysicalLayout& lay
                                               : BufferOf(input.node, input.layouts));
     buffers.push_back(buffer);
   }
-  step.kernel = AddKernel(std::move(program), name);
+  step.action = KernelStep{.kernel = AddKernel(std::move(program), name)};
   step.layouts = Canonical(graph_.node(group.output).type, layouts);
   step.result_bytes = kernel.operators.result().bytes();
   buffers.push_back(AddBuffer(BufferSpace::kArena, step.result_bytes));
@@ -351,7 +352,7 @@ Status PlanBuilder::AddRecurrence(const FusedGroup& group) {
   }
   PlanStep step;
   step.report.macs = kernel.macs;
-  step.kernel = AddKernel(std::move(kernel.program), "recurrence");
+  step.action = KernelStep{.kernel = AddKernel(std::move(kernel.program), "recurrence")};
   step.result_bytes = node.type.bytes();
   step.report.op = DescribeGroup(graph_, group, std::string(OpName(node.op.kind)));
   buffers.push_back(AddBuffer(BufferSpace::kArena, step.result_bytes));
@@ -433,9 +434,8 @@ Status CheckLimit(const Plan& plan, const CompileOptions& options) {
   constexpr double kRounding = 1e-9;  // of sums in another order
   double sum = 0;
   for (const PlanStep& step : plan.steps) {
-    const bool streams = step.stream >= 0;
-    const OperatorReport& report =
-        streams ? plan.streams[static_cast<std::size_t>(step.stream)].report : step.report;
+    const StreamStep* stream = step.stream();
+    const OperatorReport& report = stream != nullptr ? plan.StreamOf(*stream).report : step.report;
     sum += report.limited.value_or(0);
   }
   if (sum <= options.prefer->limit * (1 + kRounding)) return {};
@@ -448,15 +448,11 @@ Status CheckLimit(const Plan& plan, const CompileOptions& options) {
 
 }  // namespace
 
-Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
+Result<Plan> MakePlan(PartitionedGraph network, const CompileOptions& options,
                       const std::vector<StreamKernel>* streams) {
   if (DeviceTraitsOf(options.target).has_host_fallback)
     TW_RETURN_IF_ERROR(CheckDesign(options.target));
-  TW_ASSIGN_OR_RETURN(
-      auto network,
-      Partition(std::move(graph), PartitionRuleFor(options.target, options.fuse_residuals)));
   TW_ASSIGN_OR_RETURN(auto plan, PlanBuilder(std::move(network), options, streams).Build());
-  TW_RETURN_IF_ERROR(CheckPlan(plan));
   TW_RETURN_IF_ERROR(CheckLimit(plan, options));
   return plan;
 }

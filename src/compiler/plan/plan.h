@@ -2,11 +2,14 @@
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "src/compiler/compile.h"
+#include "src/compiler/options/options.h"
+#include "src/compiler/options/report.h"
 #include "src/compiler/plan/physical_layout.h"
 #include "src/graph/ir/graph.h"
+#include "src/graph/partition/partition.h"
 #include "src/ir/stmt.h"
 #include "src/tensor/epilogue.h"
 #include "src/vta/stream_builder.h"
@@ -34,25 +37,42 @@ struct StreamKernel {
   std::vector<std::int32_t> operand_addends;
 };
 
-/// One operator in the order of execution. Machine code or a grid computes it (`kernel`), a VTA
-/// (`stream`), or else the host: it evaluates `nodes`, or, of none, copies buffers[0].
+/// Machine code or a grid computes the value.
+struct KernelStep {
+  int kernel = -1;  ///< position in Plan::kernels
+  bool int8 = false;
+  std::int64_t winograd_tile = 0;    ///< as KernelLayouts has it
+  std::int64_t winograd_kernel = 0;  ///< rows of the convolution's kernel, with tiles
+};
+/// A device that leaves operators to the host computes the value.
+struct StreamStep {
+  int stream = -1;         ///< position in Plan::streams
+  std::vector<int> nodes;  ///< the operators, in topological order
+  /// Values that the operators take; those that are no constants are in PlanStep::buffers.
+  std::vector<int> reads;
+};
+/// The host evaluates the operators. Members: as StreamStep has them.
+struct HostStep {
+  std::vector<int> nodes, reads;
+};
+/// The value is a copy of buffers[0].
+struct CopyStep {};
+
+/// One operator in the order of execution.
 struct PlanStep {
-  int kernel = -1;           ///< position in Plan::kernels
-  int stream = -1;           ///< position in Plan::streams
-  std::vector<int> nodes;    ///< of a stream or the host: the operators, topological
-  std::vector<int> reads;    ///< of them: the values taken; what is no constant lies in `buffers`
-  std::vector<int> buffers;  ///< of the kernel's parameters; the last one is the result
+  std::variant<CopyStep, KernelStep, StreamStep, HostStep> action;  ///< what computes the value
+  std::vector<int> buffers;        ///< operands, then the result; of a kernel: its parameters
   std::vector<int> may_overwrite;  ///< buffers read element by element where the result is written
   int node = -1;                   ///< whose value it makes
   PhysicalLayout layouts;          ///< of the result
   std::int64_t result_bytes = 0;   ///< in memory
-  bool int8 = false;
-  std::int64_t winograd_tile = 0;    ///< as KernelLayouts has it
-  std::int64_t winograd_kernel = 0;  ///< rows of the convolution's kernel, with tiles
   OperatorReport report;
 
-  bool on_host() const { return kernel < 0 && stream < 0 && !nodes.empty(); }
-  bool copies() const { return kernel < 0 && stream < 0 && nodes.empty(); }
+  /// Null unless the step is of that kind.
+  const KernelStep* kernel() const { return std::get_if<KernelStep>(&action); }
+  const StreamStep* stream() const { return std::get_if<StreamStep>(&action); }
+  const HostStep* host() const { return std::get_if<HostStep>(&action); }
+  bool copies() const { return std::holds_alternative<CopyStep>(action); }
 };
 
 /// A model as kernels, memory and a list of steps; what is left is to make machine code of it.
@@ -69,16 +89,23 @@ struct Plan {
   std::uint64_t constant_hash = 0;  ///< of the constants; 0 while they are part of the library
   int transforms = 0;
   LayoutReport layouts;
+
+  const Program& KernelOf(const KernelStep& step) const {
+    return kernels[static_cast<std::size_t>(step.kernel)];
+  }
+  const StreamKernel& StreamOf(const StreamStep& step) const {
+    return streams[static_cast<std::size_t>(step.stream)];
+  }
 };
 
-/// Optimizes a graph (as imported, or optimized already), and chooses kernels and layouts for it. A
-/// VTA gets packed int8 convolutions with their followers, and what its ALU computes alone
-/// (src/graph/passes/alu_group.h); the host the rest, each with the reason.
+/// Chooses kernels and layouts for a network. network: partitioned for options.target and
+/// options.fuse_residuals. A VTA gets packed int8 convolutions with their followers, and what its
+/// ALU computes alone (src/graph/passes/alu_group.h); the host the rest, each with the reason.
 ///
 /// streams: not null, nothing is chosen for a VTA: these are what there is (of a bundle).
 /// Errors: those of Compile; kInvalidArgument if a VTA's widths are not 8 bits, or a constant has
 /// no contents, or if the records used come to more than a preference's limit; those of the stores.
-Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
+Result<Plan> MakePlan(PartitionedGraph network, const CompileOptions& options,
                       const std::vector<StreamKernel>* streams = nullptr);
 
 /// Gives every buffer of the arena an offset such that no two that are alive at the same time

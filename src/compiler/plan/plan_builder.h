@@ -12,15 +12,15 @@
 #include "src/compiler/plan/plan.h"
 #include "src/graph/partition/partition.h"
 #include "src/target/device.h"
-#include "src/tensor/kernel_signature.h"
+#include "src/tensor/compute/kernel_signature.h"
 
 namespace tilewright {
 
 /// Walks the groups of a graph in order and writes down steps, buffers, constants and kernels.
 class PlanBuilder {
  public:
-  /// network: by PartitionRuleFor. options, streams: outlive this; see MakePlan.
-  PlanBuilder(GraphWithGroups network, const CompileOptions& options,
+  /// network: for options.target. options, streams: outlive this; see MakePlan.
+  PlanBuilder(PartitionedGraph network, const CompileOptions& options,
               const std::vector<StreamKernel>* streams)
       : options_(options),
         device_(DeviceTraitsOf(options.target)),
@@ -105,9 +105,10 @@ class PlanBuilder {
   // Groups for a device that leaves some to the host (plan_streams.cc).
   Status CheckContents() const;
   Status AddOffloaded(const FusedGroup& group);
-  /// Finds the group's stream and what it reads.
+  /// Finds the group's stream and the values that it reads. op: gets the group's operators as text,
+  /// also on an error.
   /// Errors: kUnsupported or kInvalidArgument with the reason why the host has to do it.
-  Status PlaceStream(const FusedGroup& group, PlanStep& step);
+  Status PlaceStream(const FusedGroup& group, StreamStep& step, std::string& op);
   /// Number of the stream, which is the bundle's, or chosen if there is none like it.
   Result<int> StreamOf(const Workload& workload, const Epilogue& epilogue);
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "src/compiler/plan/plan_builder.h"
-#include "src/tensor/expression/from_compute.h"
+#include "src/tensor/compute/to_expression.h"
 
 namespace tilewright {
 namespace {

@@ -77,23 +77,28 @@ Status PlanBuilder::CheckContents() const {
 
 Status PlanBuilder::AddOffloaded(const FusedGroup& group) {
   PlanStep step;
-  const Status placed = PlaceStream(group, step);
+  StreamStep launch;
+  std::string op;
+  std::vector<int> reads;
+  const Status placed = PlaceStream(group, launch, op);
   if (placed.ok()) {
-    const StreamKernel& kernel = plan_.streams[static_cast<std::size_t>(step.stream)];
-    TW_RETURN_IF_ERROR(CheckTensors(kernel, step.reads.size() + 1));
-    const std::string op = std::move(step.report.op);
+    const StreamKernel& kernel = plan_.StreamOf(launch);
+    TW_RETURN_IF_ERROR(CheckTensors(kernel, launch.reads.size() + 1));
     step.report = kernel.report;
-    step.report.op = op;
+    launch.nodes = group.nodes;
+    reads = launch.reads;
+    step.action = std::move(launch);
   } else if (placed.code() == StatusCode::kUnsupported ||
              placed.code() == StatusCode::kInvalidArgument) {
-    step.reads = ReadsOf(graph_, group);
+    reads = ReadsOf(graph_, group);
     step.report.explanation = placed.message();
+    step.action = HostStep{group.nodes, reads};
   } else {
     return placed;
   }
-  step.nodes = group.nodes;
+  step.report.op = std::move(op);
   std::vector<int> buffers;
-  for (const int id : step.reads) {
+  for (const int id : reads) {
     if (graph_.node(id).kind == NodeKind::kConstant) continue;
     TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(id, PhysicalLayout()));
     buffers.push_back(buffer);
@@ -105,21 +110,21 @@ Status PlanBuilder::AddOffloaded(const FusedGroup& group) {
   return Status();
 }
 
-Status PlanBuilder::PlaceStream(const FusedGroup& group, PlanStep& step) {
+Status PlanBuilder::PlaceStream(const FusedGroup& group, StreamStep& step, std::string& op) {
   Result<int> stream = -1;
   if (group.anchor) {
     auto workload = AnchorOf(group);
     if (!workload.ok()) {
       return workload.status().WithContext(graph_.DescribeOrigin(*group.anchor));
     }
-    step.report.op = DescribeGroup(graph_, group, workload->op_name());
+    op = DescribeGroup(graph_, group, workload->op_name());
     step.reads = group.inputs;
     stream = StreamOf(*workload, group.epilogue);
   } else {
     const std::string first(OpName(graph_.node(group.nodes.front()).op.kind));
-    step.report.op = DescribeGroup(graph_, group, first);
+    op = DescribeGroup(graph_, group, first);
     TW_ASSIGN_OR_RETURN(auto alu, AluGroupOf(graph_, group));
-    step.report.op = DescribeAlu(alu);
+    op = DescribeAlu(alu);
     step.reads = std::move(alu.inputs);
     stream = StreamOf(alu.workload, alu.epilogue);
   }

@@ -134,7 +134,7 @@ Result<int> PlanBuilder::AddTransform(int node, const Stored& from, const Physic
   TW_ASSIGN_OR_RETURN(auto schedule, FixedSchedule(std::move(compute), options_.target));
   TW_ASSIGN_OR_RETURN(auto program, Lower(schedule, "kernel"));
   PlanStep step;
-  step.kernel = AddKernel(std::move(program), "layout_transform");
+  step.action = KernelStep{.kernel = AddKernel(std::move(program), "layout_transform")};
   step.layouts = to;
   step.result_bytes = TensorType{to_shape, type.dtype}.bytes();
   step.report.op = "layout_transform";
@@ -189,7 +189,7 @@ void PlanBuilder::AddStep(PlanStep step, int node, const std::vector<int>& opera
   OperatorReport& report = step.report;
   report.value = graph_.node(node).name;
   report.layout = step.layouts.layout;
-  if (step.kernel >= 0) report.kernel = plan_.kernels[static_cast<std::size_t>(step.kernel)].name;
+  if (const KernelStep* kernel = step.kernel()) report.kernel = plan_.KernelOf(*kernel).name;
   const std::set<int> distinct(operands.begin(), operands.end());
   for (int buffer : distinct) report.bytes += plan_.buffers[static_cast<std::size_t>(buffer)].bytes;
   plan_.steps.push_back(std::move(step));

@@ -18,7 +18,8 @@ class Emulator final : public StepExecutor {
  public:
   explicit Emulator(std::vector<SimtKernel> kernels) : kernels_(std::move(kernels)) {}
   Status Run(const PlanStep& step, std::span<void* const> arguments) override {
-    return kernels_[static_cast<std::size_t>(step.kernel)].Run(arguments);
+    const auto number = static_cast<std::size_t>(std::get<KernelStep>(step.action).kernel);
+    return kernels_[number].Run(arguments);
   }
 
  private:
@@ -79,23 +80,19 @@ Status RunStep(const PlanStep& step, StepExecutor& executor, Memory& memory) {
 
 ModelOperator OperatorOf(const Plan& plan, const PlanStep& step) {
   const Node& node = plan.graph.node(step.node);
-  ModelOperator op{{node.name, node.type},
-                   step.report.op,
-                   step.layouts.logical_layout,
-                   step.layouts.layout,
-                   step.report.macs,
-                   step.report.bytes,
-                   step.int8};
-  if (step.kernel >= 0) {
-    op.tolerance = ToleranceOf(plan.kernels[static_cast<std::size_t>(step.kernel)]);
+  ModelOperator op{{node.name, node.type}, step.report.op,   step.layouts.logical_layout,
+                   step.layouts.layout,    step.report.macs, step.report.bytes};
+  if (const KernelStep* kernel = step.kernel()) {
+    op.int8 = kernel->int8;
+    op.tolerance = ToleranceOf(plan.KernelOf(*kernel));
+    op.winograd_tile = kernel->winograd_tile;
+    op.winograd_kernel = kernel->winograd_kernel;
   }
   // Copies of inputs and constants are no operators, and what a host copies was looked at where it
   // was made.
-  op.is_reference = node.kind != NodeKind::kOperator || step.on_host() ||
+  op.is_reference = node.kind != NodeKind::kOperator || step.host() != nullptr ||
                     (step.copies() && DeviceTraitsOf(plan.target).has_host_fallback);
   op.kernel = step.report.kernel;
-  op.winograd_tile = step.winograd_tile;
-  op.winograd_kernel = step.winograd_kernel;
   return op;
 }
 

@@ -65,7 +65,7 @@ class RunnableNetwork {
   const std::vector<ModelOperator>& operators() const { return operators_; }
   /// Whether the operators run on a GPU, where to look on makes a run wait after each.
   virtual bool on_gpu() const { return false; }
-  /// Whether the operators are machine code, so that the graph they are of is GraphFor's.
+  /// Whether the operators are machine code, see PartitionLike (verify.h).
   virtual bool machine_code() const { return true; }
 
   /// inputs: in order, of the types of inputs(). begin: may be null.

@@ -28,12 +28,14 @@ VtaExecutor::VtaExecutor(const Plan& plan, const vta::Design& design,
 }
 
 Status VtaExecutor::Run(const PlanStep& step, std::span<void* const> arguments) {
-  std::vector<Tensor> held(step.reads.size());
+  const StreamStep* stream = step.stream();
+  const std::vector<int>& nodes = stream != nullptr ? stream->reads : step.host()->reads;
+  std::vector<Tensor> held(nodes.size());
   std::vector<const Tensor*> reads;
-  for (std::size_t i = 0, next = 0; i < step.reads.size(); ++i) {
-    const Node& node = plan_.graph.node(step.reads[i]);
+  for (std::size_t i = 0, next = 0; i < nodes.size(); ++i) {
+    const Node& node = plan_.graph.node(nodes[i]);
     if (node.kind == NodeKind::kConstant) {
-      reads.push_back(plan_.graph.Contents(step.reads[i]));
+      reads.push_back(plan_.graph.Contents(nodes[i]));
       continue;
     }
     held[i] = Tensor(node.type);
@@ -43,14 +45,15 @@ Status VtaExecutor::Run(const PlanStep& step, std::span<void* const> arguments) 
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
   TW_ASSIGN_OR_RETURN(const auto result,
-                      step.stream < 0 ? Evaluate(step, reads) : Launch(step, reads));
-  (step.stream < 0 ? costs_.host_seconds : costs_.simulator_seconds) +=
+                      stream == nullptr ? Evaluate(*step.host(), reads)
+                                        : Launch(*stream, plan_.graph.node(step.node).type, reads));
+  (stream == nullptr ? costs_.host_seconds : costs_.simulator_seconds) +=
       clock.MonotonicSeconds() - start;
   std::memcpy(arguments.back(), result.data(), static_cast<std::size_t>(result.bytes()));
   return Status();
 }
 
-Result<Tensor> VtaExecutor::Evaluate(const PlanStep& step,
+Result<Tensor> VtaExecutor::Evaluate(const HostStep& step,
                                      std::span<const Tensor* const> reads) const {
   std::map<int, const Tensor*> values;
   for (std::size_t i = 0; i < reads.size(); ++i) values.emplace(step.reads[i], reads[i]);
@@ -67,12 +70,12 @@ Result<Tensor> VtaExecutor::Evaluate(const PlanStep& step,
   return std::move(made.back());
 }
 
-Result<Tensor> VtaExecutor::Launch(const PlanStep& step, std::span<const Tensor* const> reads) {
+Result<Tensor> VtaExecutor::Launch(const StreamStep& step, const TensorType& result,
+                                   std::span<const Tensor* const> reads) {
   const auto number = static_cast<std::size_t>(step.stream);
   const StreamKernel& kernel = plan_.streams[number];
   TW_ASSIGN_OR_RETURN(auto launch,
-                      LaunchStream(design_, kernel.stream, reads, kernel.operand_addends,
-                                   plan_.graph.node(step.node).type));
+                      LaunchStream(design_, kernel.stream, reads, kernel.operand_addends, result));
   if (costs_.launches[number]++ == 0) {
     VtaLaunchCost& cost = costs_.cost[number];
     cost.summary = launch.run.summary;
@@ -89,8 +92,9 @@ Result<std::string> TraceVta(const Plan& plan, const vta::CycleModel& model) {
   TW_RETURN_IF_ERROR(vta);
   vta::TraceWriter writer;
   for (const PlanStep& step : plan.steps) {
-    if (step.stream < 0) continue;
-    const vta::Stream& stream = plan.streams[static_cast<std::size_t>(step.stream)].stream;
+    const StreamStep* launch = step.stream();
+    if (launch == nullptr) continue;
+    const vta::Stream& stream = plan.StreamOf(*launch).stream;
     // Where the buffers are makes no difference to the time.
     TW_ASSIGN_OR_RETURN(auto instructions, stream.Bind(vta->design, std::vector<std::int64_t>(
                                                                         stream.buffers.size(), 0)));

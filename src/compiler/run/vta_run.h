@@ -43,8 +43,9 @@ class VtaExecutor final : public StepExecutor {
  private:
   VtaExecutor(const Plan& plan, const vta::Design& design, std::vector<vta::CycleModel> models,
               int host_threads);
-  Result<Tensor> Evaluate(const PlanStep& step, std::span<const Tensor* const> reads) const;
-  Result<Tensor> Launch(const PlanStep& step, std::span<const Tensor* const> reads);
+  Result<Tensor> Evaluate(const HostStep& step, std::span<const Tensor* const> reads) const;
+  Result<Tensor> Launch(const StreamStep& step, const TensorType& result,
+                        std::span<const Tensor* const> reads);
 
   const Plan& plan_;
   vta::Design design_;

@@ -1,9 +1,11 @@
+#include "src/graph/ir/describe.h"
+
 #include <fmt/format.h>
 
 #include <map>
 
 #include "src/base/json.h"
-#include "src/graph/passes/passes.h"
+#include "src/tensor/workload.h"
 
 namespace tilewright {
 namespace {

@@ -27,6 +27,9 @@ struct Node {
   /// an importer or a pass added has the name of the source value with a suffix: "r0#0".
   std::string name;
   std::string source;     ///< kOperator: its name in the source file, if it has one
+  /// Anchors of a graph that is being partitioned: position of the site (PartitionedGraph::sites)
+  /// of this operator; else -1. Passes that rebuild an operator copy it.
+  int site = -1;
   Annotation annotation;  ///< kOperator, identities only
 };
 
@@ -102,6 +105,8 @@ class Graph {
   void Rename(int id, std::string value_name);
   /// Sets the source name and annotation of an operator, for passes that copy it.
   void Annotate(int id, std::string source, Annotation annotation);
+  /// Sets Node::site.
+  void SetSite(int id, int site) { nodes_[static_cast<std::size_t>(id)].site = site; }
 
   /// Describes the origin of a value for messages: "node 3 'head' (Conv)" if the file has nodes
   /// (also for an intermediate value of that node), else "value %5".

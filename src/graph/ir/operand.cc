@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "src/tensor/layout.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 namespace tilewright {
 

@@ -31,7 +31,9 @@ Status Rewriter::Copy(int old_id) {
 Result<int> Rewriter::CopyAs(int old_id, Operator op, std::vector<int> inputs) {
   const Node& node = source_.node(old_id);
   auto id = result_.AddOperator(node.name, std::move(op), std::move(inputs));
-  if (id.ok()) result_.Annotate(*id, node.source, node.annotation);
+  if (!id.ok()) return id;
+  result_.Annotate(*id, node.source, node.annotation);
+  result_.SetSite(*id, node.site);
   return id;
 }
 

@@ -29,7 +29,7 @@ class Rewriter {
   void Map(int old_id, int new_id) { map_[static_cast<std::size_t>(old_id)] = new_id; }
   /// Copies an old node with its name. Its inputs must be in the new graph.
   Status Copy(int old_id);
-  /// Adds operator `op` with the name, source name and annotation of an old node.
+  /// Adds operator `op` with the name, source name, annotation and site of an old node.
   Result<int> CopyAs(int old_id, Operator op, std::vector<int> inputs);
   /// Sets the outputs, prunes the graph and returns it.
   Graph Finish();

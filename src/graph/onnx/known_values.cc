@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 #include "src/tensor/reference/reference.h"
 #include "src/tensor/windows.h"
 

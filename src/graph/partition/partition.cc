@@ -30,12 +30,66 @@ Result<Graph> UnfusedOperators(Graph graph, const PartitionRule& rule) {
   return SetReducedRangeWeights(std::move(rewritten));
 }
 
-Result<GraphWithGroups> Partition(Graph graph, const PartitionRule& rule) {
+namespace {
+
+/// The sites of a graph's anchors; each anchor gets the number of its site.
+std::vector<PartitionSite> NumberSites(Graph& graph) {
+  std::vector<PartitionSite> sites;
+  for (int id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.kind != NodeKind::kOperator || !IsAnchor(node.op.kind)) continue;
+    auto workload = Workload::FromOperator(node.op, graph.node(node.inputs[0]).type,
+                                           graph.node(node.inputs[1]).type);
+    if (!workload.ok()) workload = workload.status().WithContext(graph.DescribeOrigin(id));
+    graph.SetSite(id, static_cast<int>(sites.size()));
+    sites.push_back({std::string(SourceName(node.name)), std::move(workload), -1, {}});
+  }
+  return sites;
+}
+
+/// Enters the anchors of the groups into their sites.
+void FillSites(PartitionedGraph& network) {
+  for (const FusedGroup& group : network.groups) {
+    if (!group.anchor) continue;
+    const int number = network.graph.node(*group.anchor).site;
+    if (number < 0) continue;
+    PartitionSite& site = network.sites[static_cast<std::size_t>(number)];
+    site.node = *group.anchor;
+    site.epilogue = group.epilogue;
+  }
+}
+
+/// Partitions the result of UnfusedOperators.
+Result<PartitionedGraph> PartitionOperators(Graph operators, const PartitionRule& rule,
+                                            FoldExtent extent) {
+  PartitionedGraph network;
+  network.fuse = rule.fuse;
+  network.sites = NumberSites(operators);
+  TW_ASSIGN_OR_RETURN(network.graph, Optimize(std::move(operators), extent));
+  TW_ASSIGN_OR_RETURN(network.groups, FuseGroups(network.graph, rule.fuse));
+  if (rule.wide_half) {
+    TW_ASSIGN_OR_RETURN(auto wide, WidenHalf(std::move(network.graph), std::move(network.groups)));
+    network.graph = std::move(wide.graph);
+    network.groups = std::move(wide.groups);
+  }
+  FillSites(network);
+  return network;
+}
+
+}  // namespace
+
+Result<PartitionedGraph> Partition(Graph graph, const PartitionRule& rule) {
   TW_ASSIGN_OR_RETURN(auto operators, UnfusedOperators(std::move(graph), rule));
-  TW_ASSIGN_OR_RETURN(auto optimized, Optimize(std::move(operators)));
-  TW_ASSIGN_OR_RETURN(auto groups, FuseGroups(optimized, rule.fuse));
-  if (!rule.wide_half) return GraphWithGroups{std::move(optimized), std::move(groups)};
-  return WidenHalf(std::move(optimized), std::move(groups));
+  return PartitionOperators(std::move(operators), rule, FoldExtent::kAll);
+}
+
+Result<PartitionedGraph> PartitionWithoutContents(const Graph& operators, FuseRule fuse) {
+  return PartitionOperators(operators.CloneWithout(kSmallConstant),
+                            {.wide_half = false, .fuse = fuse}, FoldExtent::kSmall);
+}
+
+Result<PartitionedGraph> Partition(Graph graph, const Target& target, bool fuse_residuals) {
+  return Partition(std::move(graph), PartitionRuleFor(target, fuse_residuals));
 }
 
 }  // namespace tilewright

@@ -9,18 +9,6 @@
 namespace tilewright {
 namespace {
 
-// The epilogue of each anchor, by the source value that the anchor belongs to.
-std::map<std::string, Epilogue, std::less<>> EpiloguesBySite(
-    const Graph& optimized, const std::vector<FusedGroup>& groups) {
-  std::map<std::string, Epilogue, std::less<>> epilogues;
-  for (const FusedGroup& group : groups) {
-    if (!group.anchor) continue;
-    const std::string site(SourceName(optimized.node(*group.anchor).name));
-    epilogues.emplace(site, group.epilogue);
-  }
-  return epilogues;
-}
-
 std::int64_t TensorOperands(const Epilogue& epilogue) {
   return std::ranges::count(epilogue.steps, OperandKind::kTensor, &EpilogueStep::operand);
 }
@@ -44,16 +32,14 @@ Epilogue MostFrequent(const std::vector<Epilogue>& epilogues, bool demanding) {
 /// Collects the uses of each workload, in order of first use.
 class TaskList {
  public:
-  ExtractedTask& Add(Workload workload, std::string site, Epilogue epilogue) {
+  void Add(Workload workload, std::string site, Epilogue epilogue) {
     const auto [found, added] = position_.emplace(workload.Key(), tasks_.size());
     if (added) {
-      tasks_.push_back(ExtractedTask{std::move(workload), {}, {}, {}});
+      tasks_.push_back(ExtractedTask{std::move(workload), {}, {}});
       uses_.emplace_back();
     }
     uses_[found->second].push_back(std::move(epilogue));
-    ExtractedTask& task = tasks_[found->second];
-    task.sites.push_back(std::move(site));
-    return task;
+    tasks_[found->second].sites.push_back(std::move(site));
   }
 
   std::vector<ExtractedTask> Finish(FuseRule rule) && {
@@ -111,34 +97,27 @@ Json TaskToJson(std::int64_t id, const ExtractedTask& task, const TupleOf& autot
 
 }  // namespace
 
-Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& graph, FuseRule rule) {
-  TW_ASSIGN_OR_RETURN(auto optimized,
-                      Optimize(graph.CloneWithout(kSmallConstant), FoldExtent::kSmall));
-  TW_ASSIGN_OR_RETURN(auto groups, FuseGroups(optimized, rule));
-  const auto epilogues = EpiloguesBySite(optimized, groups);
+Result<std::vector<ExtractedTask>> ExtractTasks(const PartitionedGraph& network) {
   TaskList tasks;
-  for (int id = 0; id < graph.size(); ++id) {
-    const Node& node = graph.node(id);
-    if (node.kind != NodeKind::kOperator || !IsAnchor(node.op.kind)) continue;
-    auto workload = Workload::FromOperator(node.op, graph.node(node.inputs[0]).type,
-                                           graph.node(node.inputs[1]).type);
-    if (!workload.ok()) return workload.status().WithContext(graph.DescribeOrigin(id));
-    const std::string site(SourceName(node.name));
-    const auto epilogue = epilogues.find(site);
-    tasks
-        .Add(*std::move(workload), site,
-             epilogue == epilogues.end() ? Epilogue() : epilogue->second)
-        .nodes.push_back(id);
+  for (const PartitionSite& site : network.sites) {
+    TW_RETURN_IF_ERROR(site.workload);
+    tasks.Add(*site.workload, site.value, site.epilogue);
   }
-  if (rule == FuseRule::kUnrestricted) return std::move(tasks).Finish(rule);
-  for (const FusedGroup& group : groups) {
+  if (network.fuse == FuseRule::kUnrestricted) return std::move(tasks).Finish(network.fuse);
+  for (const FusedGroup& group : network.groups) {
     if (group.anchor) continue;
-    auto alu = AluGroupOf(optimized, group);
+    auto alu = AluGroupOf(network.graph, group);
     if (!alu.ok()) continue;
-    tasks.Add(std::move(alu->workload), std::string(SourceName(optimized.node(group.output).name)),
+    tasks.Add(std::move(alu->workload),
+              std::string(SourceName(network.graph.node(group.output).name)),
               std::move(alu->epilogue));
   }
-  return std::move(tasks).Finish(rule);
+  return std::move(tasks).Finish(network.fuse);
+}
+
+Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& operators, FuseRule rule) {
+  TW_ASSIGN_OR_RETURN(const auto network, PartitionWithoutContents(operators, rule));
+  return ExtractTasks(network);
 }
 
 std::string TasksToJson(const std::string& network, const std::vector<ExtractedTask>& tasks,

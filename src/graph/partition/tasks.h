@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "src/graph/passes/passes.h"
+#include "src/graph/partition/partition.h"
 #include "src/tensor/epilogue.h"
 #include "src/tensor/workload.h"
 
@@ -15,17 +15,18 @@ namespace tilewright {
 struct ExtractedTask {
   Workload workload;
   std::vector<std::string> sites;  ///< value names of the uses, in graph order
-  std::vector<int> nodes;          ///< the anchors, in graph order; none without an anchor
-  /// The most frequent one of its uses (first on ties); by the rules of the VTA, of those with the
-  /// most tensor operands.
+  /// Most frequent epilogue of the uses (the first one on ties). By the rules of the VTA, only uses
+  /// with the most tensor operands count.
   Epilogue epilogue;
   std::int64_t occurrences() const { return static_cast<std::int64_t>(sites.size()); }
 };
-/// In order of first use, on the graph as imported (before folding, so that every anchor of the
-/// source is there); epilogues come from the folded and fused graph. By the rules of the VTA,
-/// groups without an anchor that its ALU can execute (src/graph/passes/alu_group.h) come behind
-/// them. Needs no contents of large constants and makes none.
-Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& graph,
+/// Returns the distinct workloads of a partition's sites, in order of first use. By the rules of
+/// the VTA, groups without an anchor that its ALU can execute (src/graph/passes/alu_group.h) follow
+/// them. Errors: the first one of a site's workload.
+Result<std::vector<ExtractedTask>> ExtractTasks(const PartitionedGraph& network);
+/// Extracts the tasks of the result of UnfusedOperators. Needs no contents of large constants and
+/// makes none. Errors: those of PartitionWithoutContents and of the other ExtractTasks.
+Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& operators,
                                                 FuseRule rule = FuseRule::kUnrestricted);
 /// The tuple by which AutoTVM knows a workload; empty if it has no such task.
 using TupleOf = std::function<std::string(const Workload&)>;

@@ -15,9 +15,9 @@
 #include <map>
 
 #include "src/graph/ir/operand.h"
+#include "src/graph/ir/output_channels.h"
 #include "src/graph/ir/rewrite.h"
 #include "src/graph/passes/passes.h"
-#include "src/graph/quantize/channel.h"
 
 namespace tilewright {
 namespace {
@@ -80,7 +80,7 @@ bool TakesScale(const Graph& graph, const Node& anchor) {
   if (anchor.op.kind != OpKind::kConv2d && anchor.op.kind != OpKind::kDense) return false;
   const Node& weight = graph.node(anchor.inputs[1]);
   return weight.kind == NodeKind::kConstant && weight.type.dtype == kFloat32 &&
-         quantize::OutputChannelsOf(graph, anchor).has_value();
+         OutputChannelsOf(graph, anchor).has_value();
 }
 
 Chain FindChain(const Graph& graph, const std::vector<std::vector<int>>& users, int start) {
@@ -213,16 +213,18 @@ Result<int> EmitAnchor(Rewriter& rewriter, const Chain& chain, const Affine& aff
   if (affine.has_scale) {
     const Tensor* contents = rewriter.result().Contents(weight);
     const std::string weight_name = name + "#weight";
-    const std::size_t outputs = quantize::OutputChannelsOf(source, anchor)->weight;
+    const std::size_t outputs = OutputChannelsOf(source, anchor)->weight;
     weight = affine.known && contents != nullptr
                  ? rewriter.result().AddConstant(weight_name,
                                                  ScaleWeight(*contents, outputs, affine.scale))
                  : rewriter.result().AddConstant(weight_name, source.node(anchor.inputs[1]).type);
   }
   const bool last = !affine.has_shift;
-  return rewriter.result().AddOperator(
-      last ? source.node(chain.steps.back()).name : name + "#anchor", anchor.op,
-      {rewriter.At(anchor.inputs[0]), weight});
+  auto scaled =
+      rewriter.result().AddOperator(last ? source.node(chain.steps.back()).name : name + "#anchor",
+                                    anchor.op, {rewriter.At(anchor.inputs[0]), weight});
+  if (scaled.ok()) rewriter.result().SetSite(*scaled, anchor.site);
+  return scaled;
 }
 
 Status EmitChain(Rewriter& rewriter, const Chain& chain) {
@@ -310,7 +312,7 @@ bool CanBeFolded(const Graph& graph, const Chain& chain) {
   const Node& anchor = graph.node(chain.start);
   const Tensor* weight = contents(anchor.inputs[1]);
   if (!affine.has_scale || weight == nullptr) return true;
-  return WeightHolds(*weight, quantize::OutputChannelsOf(graph, anchor)->weight, affine.scale);
+  return WeightHolds(*weight, OutputChannelsOf(graph, anchor)->weight, affine.scale);
 }
 
 }  // namespace

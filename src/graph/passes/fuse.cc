@@ -11,7 +11,7 @@
 
 #include "src/graph/ir/operand.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 namespace tilewright {
 namespace {

@@ -119,11 +119,4 @@ std::vector<JoinedGroups> FindAttention(const Graph& graph, const std::vector<Fu
 /// followers.
 std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std::string& main);
 
-/// Returns the text that `tilewright inspect` prints: inputs, outputs, operators by count,
-/// parameters, MACs.
-std::string DescribeGraph(const Graph& graph);
-/// Returns the same as JSON: name, inputs, outputs, operators {name: count}, nodes, parameters,
-/// parameter_bytes, macs.
-std::string DescribeGraphJson(const Graph& graph);
-
 }  // namespace tilewright

@@ -15,7 +15,7 @@
 #include "src/tensor/compute/compute.h"
 #include "src/tensor/operator_hash.h"
 #include "src/tensor/operator_list.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 #include "src/tensor/windows.h"
 
 namespace tilewright {
@@ -263,6 +263,7 @@ class Simplifier {
       }
       std::vector<int> inputs;
       for (int input : node.inputs) inputs.push_back(rewriter_.At(input));
+      site_ = node.site;
       TW_ASSIGN_OR_RETURN(auto value, Add(node.name, node.op, std::move(inputs)));
       rewriter_.Map(id, value);
     }
@@ -294,6 +295,7 @@ class Simplifier {
     if (IsAnchor(op.kind)) {
       const bool product = IsMatrixProduct(op.kind);
       auto anchor = graph.AddOperator(name, std::move(op), std::move(inputs));
+      if (anchor.ok()) graph.SetSite(*anchor, site_);
       if (anchor.ok() && product) products_.insert(*anchor);
       return anchor;
     }
@@ -427,6 +429,7 @@ class Simplifier {
   Rewriter rewriter_;
   std::unordered_multimap<std::uint64_t, int> by_hash_;  // no two equal operators
   int flat_names_ = 0;
+  int site_ = -1;  // of the operator that is being added
   int constants_ = 0;
   std::set<int> products_;  // matrix products and their elementwise or row-wise followers
 };

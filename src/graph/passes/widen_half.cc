@@ -9,7 +9,7 @@
 
 #include "src/graph/ir/rewrite.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 namespace tilewright {
 namespace {

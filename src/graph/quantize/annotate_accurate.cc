@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <map>
 
+#include "src/graph/ir/output_channels.h"
 #include "src/graph/ir/rewrite.h"
 #include "src/graph/quantize/annotate_accurate.h"
-#include "src/graph/quantize/channel.h"
 #include "src/graph/quantize/part_emitter.h"
 #include "src/graph/quantize/value_flow.h"
 

@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "src/graph/ir/evaluate.h"
+#include "src/graph/ir/output_channels.h"
 #include "src/graph/ir/rewrite.h"
-#include "src/graph/quantize/channel.h"
 #include "src/graph/quantize/passes.h"
 #include "src/graph/quantize/threshold.h"
 

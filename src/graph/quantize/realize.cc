@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "src/graph/ir/operand.h"
+#include "src/graph/ir/output_channels.h"
 #include "src/graph/ir/rewrite.h"
 #include "src/graph/passes/passes.h"
-#include "src/graph/quantize/channel.h"
 #include "src/graph/quantize/integral.h"
 #include "src/graph/quantize/passes.h"
 #include "src/graph/quantize/rescale.h"

@@ -1,8 +1,8 @@
 // Rounding of Realize in floats: x becomes clip(round(x * (1 / scale))) * scale.
 
+#include "src/graph/ir/output_channels.h"
 #include "src/graph/ir/rewrite.h"
 #include "src/graph/passes/passes.h"
-#include "src/graph/quantize/channel.h"
 #include "src/graph/quantize/passes.h"
 #include "src/graph/quantize/rescale.h"
 

@@ -4,7 +4,7 @@
 
 #include "src/graph/ir/data_movement.h"
 #include "src/graph/ir/rewrite.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 namespace tilewright::quantize {
 namespace {

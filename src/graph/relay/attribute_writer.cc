@@ -9,7 +9,7 @@
 #include "src/base/strings.h"
 #include "src/graph/relay/operators.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 namespace tilewright::relay {
 namespace {

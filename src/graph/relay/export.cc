@@ -16,7 +16,7 @@
 #include "src/graph/relay/metadata.h"
 #include "src/graph/relay/operators.h"
 #include "src/graph/relay/syntax.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 namespace tilewright::relay {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "src/graph/relay/attributes.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 namespace tilewright::relay {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "src/ir/stmt.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 #include "src/schedule/schedule.h"
 
 namespace tilewright {
@@ -16,7 +16,7 @@ struct LowerLimits {
 };
 
 /// Lowers a scheduled computation to loops: infers bounds, places guards, peels tails. If loops are
-/// bound to a GPU, each root stage becomes a launch (src/schedule/lower/launch.h) with one loop per
+/// bound to a GPU, each root stage becomes a launch (src/schedule/launch.h) with one loop per
 /// index, interleaved virtual threads and barriers. Parameters of the program: the Compute's inputs
 /// in order, then the last stage's output. Errors: the schedule's first error; kInvalidArgument
 /// with the numbers if a limit is exceeded.

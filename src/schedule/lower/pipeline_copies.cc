@@ -18,9 +18,9 @@
 
 #include "src/base/math.h"
 #include "src/schedule/async_copy.h"
+#include "src/schedule/launch.h"
 #include "src/schedule/lower/copy_loop.h"
 #include "src/schedule/lower/gpu_passes.h"
-#include "src/schedule/lower/launch.h"
 #include "src/schedule/lower/remap_buffers.h"
 
 namespace tilewright {

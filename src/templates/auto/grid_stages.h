@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 #include "src/schedule/schedule.h"
 
 namespace tilewright {

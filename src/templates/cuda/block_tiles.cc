@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include "src/base/math.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 

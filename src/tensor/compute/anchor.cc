@@ -13,7 +13,7 @@
 #include "src/tensor/compute/linear_index.h"
 #include "src/tensor/compute/winograd.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 namespace tilewright {
 namespace {

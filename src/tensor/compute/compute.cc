@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "src/ir/visit.h"
+#include "src/tensor/compute/define_list.h"
 #include "src/tensor/compute/internal.h"
-#include "src/tensor/compute/unsplit.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 namespace tilewright {
 

@@ -8,7 +8,7 @@
 
 #include "src/tensor/compute/compute.h"
 #include "src/tensor/compute/linear_index.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 namespace tilewright {
 

@@ -1,7 +1,7 @@
 // Anchors: sums of products. Their loops (compute/anchor.cc) and reference results
 // (reference/contraction.cc) follow from a workload; of matrix products, from the letters here.
-#include "src/tensor/operators/table.h"
-#include "src/tensor/operators/types.h"
+#include "src/tensor/operator_table.h"
+#include "src/tensor/operator_types.h"
 
 namespace tilewright {
 namespace {

@@ -1,7 +1,7 @@
 // Comparisons and choices, and operators that only move elements.
 #include "src/tensor/compute/internal.h"
-#include "src/tensor/operators/table.h"
-#include "src/tensor/operators/types.h"
+#include "src/tensor/operator_table.h"
+#include "src/tensor/operator_types.h"
 #include "src/tensor/reference/internal.h"
 
 namespace tilewright {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "src/tensor/compute/elementwise.h"
-#include "src/tensor/operators/table.h"
-#include "src/tensor/operators/types.h"
+#include "src/tensor/operator_table.h"
+#include "src/tensor/operator_types.h"
 #include "src/tensor/reference/elementwise.h"
 
 namespace tilewright {

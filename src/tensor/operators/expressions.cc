@@ -3,8 +3,8 @@
 
 #include "src/tensor/compute/compute.h"
 #include "src/tensor/expression/expression.h"
-#include "src/tensor/operators/table.h"
-#include "src/tensor/operators/types.h"
+#include "src/tensor/operator_table.h"
+#include "src/tensor/operator_types.h"
 #include "src/tensor/reference/expression.h"
 
 namespace tilewright {

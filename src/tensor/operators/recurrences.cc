@@ -5,9 +5,11 @@
 #include <cstring>
 #include <numeric>
 
-#include "src/tensor/operators/table.h"
-#include "src/tensor/operators/types.h"
+#include "src/tensor/compute/define_list.h"
+#include "src/tensor/operator_table.h"
+#include "src/tensor/operator_types.h"
 #include "src/tensor/recurrence.h"
+#include "src/tensor/reference/evaluate_list.h"
 #include "src/tensor/reference/reference.h"
 
 namespace tilewright {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "src/tensor/compute/internal.h"
-#include "src/tensor/operators/table.h"
-#include "src/tensor/operators/types.h"
+#include "src/tensor/operator_table.h"
+#include "src/tensor/operator_types.h"
 #include "src/tensor/reference/reduction.h"
 
 namespace tilewright {

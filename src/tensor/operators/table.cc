@@ -1,5 +1,5 @@
 // The rows of all files as one table, and what is asked of it most.
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "src/tensor/layout.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 #include "src/tensor/reference/internal.h"
 #include "src/tensor/reference/kernels.h"
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 #include "src/tensor/reference/expression.h"
 #include "src/tensor/reference/periodic.h"
 #include "src/tensor/reference/recurrence_error.h"

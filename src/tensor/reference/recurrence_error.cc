@@ -10,6 +10,7 @@
 
 #include "src/base/random.h"
 #include "src/tensor/recurrence.h"
+#include "src/tensor/reference/evaluate_list.h"
 
 namespace tilewright::reference {
 namespace {

@@ -12,8 +12,9 @@
 
 #include "src/tensor/layout.h"
 #include "src/tensor/operator_list.h"
-#include "src/tensor/operators/table.h"
+#include "src/tensor/operator_table.h"
 #include "src/tensor/recurrence.h"
+#include "src/tensor/reference/evaluate_list.h"
 #include "src/tensor/reference/internal.h"
 
 namespace tilewright {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "src/vta/dram.h"
 #include "src/vta/encoding.h"
-#include "src/vta/simulator/dram.h"
 #include "src/vta/simulator/shadow.h"
 #include "src/vta/simulator/simulator.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/vta/simulator/pipeline.h"
+#include "src/vta/pipeline.h"
 
 namespace tilewright::vta {
 

@@ -6,9 +6,9 @@
 
 #include "src/base/status.h"
 #include "src/vta/design.h"
-#include "src/vta/simulator/dram.h"
-#include "src/vta/simulator/fault.h"
-#include "src/vta/simulator/pipeline.h"
+#include "src/vta/dram.h"
+#include "src/vta/fault.h"
+#include "src/vta/pipeline.h"
 #include "src/vta/simulator/statistics.h"
 
 namespace tilewright::vta {

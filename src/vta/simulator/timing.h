@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "src/vta/pipeline.h"
 #include "src/vta/simulator/cycle_model.h"
-#include "src/vta/simulator/pipeline.h"
 
 namespace tilewright::vta {
 

@@ -12,7 +12,7 @@
 #include <array>
 
 #include "src/graph/onnx/handlers.h"
-#include "src/graph/onnx/operators/integer.h"
+#include "src/graph/onnx/operators/quantized/integer.h"
 #include "src/tensor/recurrence.h"
 
 namespace tilewright {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "src/graph/onnx/operators/integer.h"
+#include "src/graph/onnx/operators/quantized/integer.h"
 #include "src/graph/onnx/operators/quantized/quantized_value.h"
 
 namespace tilewright {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "src/graph/onnx/node.h"
-#include "src/graph/onnx/operators/integer.h"
+#include "src/graph/onnx/operators/quantized/integer.h"
 
 namespace tilewright {
 

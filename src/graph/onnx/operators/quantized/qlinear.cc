@@ -9,7 +9,7 @@
 
 #include "src/base/math.h"
 #include "src/graph/onnx/handlers.h"
-#include "src/graph/onnx/operators/integer.h"
+#include "src/graph/onnx/operators/quantized/integer.h"
 
 namespace tilewright {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "src/graph/onnx/handlers.h"
-#include "src/graph/onnx/operators/integer.h"
+#include "src/graph/onnx/operators/quantized/integer.h"
 #include "src/graph/onnx/operators/quantized/qdq.h"
 
 namespace tilewright {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "src/graph/onnx/operators/integer.h"
+#include "src/graph/onnx/operators/quantized/integer.h"
 #include "src/graph/onnx/operators/quantized/quantized_value.h"
 
 namespace tilewright {

@@ -2,7 +2,7 @@
 // and DynamicQuantizeMatMul, which quantizes its data itself.
 
 #include "src/graph/onnx/handlers.h"
-#include "src/graph/onnx/operators/integer.h"
+#include "src/graph/onnx/operators/quantized/integer.h"
 
 namespace tilewright {
 namespace {

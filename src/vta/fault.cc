@@ -1,4 +1,4 @@
-#include "src/vta/simulator/fault.h"
+#include "src/vta/fault.h"
 
 #include <cstddef>
 #include <iterator>

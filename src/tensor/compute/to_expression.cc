@@ -1,11 +1,11 @@
-#include "src/tensor/expression/from_compute.h"
+#include "src/tensor/compute/to_expression.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "src/tensor/compute/unsplit.h"
+#include "src/tensor/compute/define_list.h"
 #include "src/tensor/expression/internal.h"
 
 namespace tilewright {

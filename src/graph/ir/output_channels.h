@@ -6,7 +6,7 @@
 
 #include "src/graph/ir/graph.h"
 
-namespace tilewright::quantize {
+namespace tilewright {
 
 /// Dimension of an anchor's result, and of its weight, that counts the output channels.
 struct OutputChannels {
@@ -28,4 +28,4 @@ bool IsBias(const Graph& graph, int sum, int operand);
 Result<std::size_t> TrailingDimensionsOfScales(const Graph& graph,
                                                const std::vector<std::vector<int>>& users, int id);
 
-}  // namespace tilewright::quantize
+}  // namespace tilewright

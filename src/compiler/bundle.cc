@@ -1,4 +1,4 @@
-#include "src/compiler/emit/bundle.h"
+#include "src/compiler/bundle.h"
 
 #include "src/base/files/file.h"
 

@@ -2,7 +2,7 @@
 
 #include "src/codegen/backend.h"
 
-#include "src/codegen/nvptx/launches.h"
+#include "src/codegen/gpu/launches.h"
 #include "src/codegen/nvptx/shared_memory.h"
 
 namespace tilewright::nvptx {

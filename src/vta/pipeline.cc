@@ -1,7 +1,7 @@
 // Simulates the dependence tokens of a stream: waits between engines, deadlocks, and remaining
 // tokens.
 
-#include "src/vta/simulator/pipeline.h"
+#include "src/vta/pipeline.h"
 
 #include <fmt/format.h>
 

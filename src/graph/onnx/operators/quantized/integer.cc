@@ -7,7 +7,7 @@
 // zx. Weights that are not signed 8-bit integers around zero are shifted to a wider type. They are
 // constants, so this costs only the wider product.
 
-#include "src/graph/onnx/operators/integer.h"
+#include "src/graph/onnx/operators/quantized/integer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "src/codegen/nvptx/launches.h"
+#include "src/codegen/gpu/launches.h"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/MC/MCSubtargetInfo.h>
@@ -11,7 +11,7 @@
 #include "src/codegen/llvm/target_machine.h"
 #include "src/schedule/async_copy.h"
 #include "src/schedule/intrinsics.h"
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 #include "src/target/gpu.h"
 
 namespace tilewright::nvptx {

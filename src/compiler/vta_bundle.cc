@@ -1,4 +1,4 @@
-#include "src/compiler/emit/vta_bundle.h"
+#include "src/compiler/vta_bundle.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 
 #include "src/base/files/file.h"
 #include "src/base/json.h"
+#include "src/compiler/compile.h"
 #include "src/graph/relay/export.h"
 #include "src/templates/vta/vta_target.h"
 #include "src/vta/stream_file.h"
@@ -157,7 +158,7 @@ Result<Plan> ReadVtaBundle(const std::string& folder) {
   CompileOptions options;
   options.target = index->target;
   options.fuse_residuals = index->fuse_residuals;
-  auto plan = MakePlan(std::move(graph), options, &index->streams);
+  auto plan = MakeCheckedPlan(std::move(graph), options, &index->streams);
   if (!plan.ok()) return plan.status().WithContext(folder);
   return plan;
 }

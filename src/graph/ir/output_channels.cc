@@ -1,4 +1,4 @@
-#include "src/graph/quantize/channel.h"
+#include "src/graph/ir/output_channels.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "src/graph/ir/operand.h"
 #include "src/tensor/layout.h"
 
-namespace tilewright::quantize {
+namespace tilewright {
 namespace {
 
 /// Returns the dimension of a weight that counts outputs; nullopt for a blocked layout.
@@ -84,4 +84,4 @@ Result<std::size_t> TrailingDimensionsOfScales(const Graph& graph,
                   node.name, count));
 }
 
-}  // namespace tilewright::quantize
+}  // namespace tilewright

@@ -15,7 +15,7 @@ namespace tilewright::nvptx {
 /// Errors: those of ComputeCapabilityOf; kUnsupported if LLVM lacks NVPTX or the device.
 Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target);
 
-/// Adds the kernels of a program's launches (src/schedule/lower/launch.h). Each takes the program's
+/// Adds the kernels of a program's launches (src/schedule/launch.h). Each takes the program's
 /// parameters, then the buffers of its workspace, as pointers.
 /// Errors: kInvalidArgument for an invalid program; kUnsupported for code that GPUs cannot express,
 /// or that exceeds the target's compute capability.

@@ -1,4 +1,4 @@
-#include "src/vta/simulator/dram.h"
+#include "src/vta/dram.h"
 
 #include <algorithm>
 #include <utility>

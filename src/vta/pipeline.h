@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "src/vta/design.h"
+#include "src/vta/fault.h"
 #include "src/vta/isa.h"
-#include "src/vta/simulator/fault.h"
 
 namespace tilewright::vta {
 

@@ -1,4 +1,4 @@
-#include "src/schedule/lower/launch.h"
+#include "src/schedule/launch.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "src/tensor/kernel_signature.h"
+#include "src/tensor/compute/kernel_signature.h"
 
 #include <fmt/format.h>
 
