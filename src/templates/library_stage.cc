@@ -91,4 +91,8 @@ Result<Kernel> CallProducts(const Workload& w, const Epilogue& epilogue, const T
   return LibraryCallWithEpilogue(w, epilogue, target, KernelLayouts(), library, shape);
 }
 
+Result<ConfigSpace> NoKnobs(const Workload&, const Target&) { return ConfigSpace(); }
+
+Result<Config> OnlyConfig(const Workload&, const Target&) { return ConfigSpace().At(0); }
+
 }  // namespace tilewright

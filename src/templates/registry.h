@@ -24,6 +24,15 @@ struct Kernel {
   std::vector<std::string> arranged = {};
 };
 
+/// Documentation of one knob of a template, for `tilewright space` and docs/knobs.md.
+struct KnobDoc {
+  /// Name of the knob. "tile_<axis>" is every knob "tile_" with a number.
+  std::string_view name;
+  /// One or two sentences: what the knob decides and what its values mean, with units. The factors
+  /// of a split are named in their order.
+  std::string_view description;
+};
+
 /// One schedule template: which workloads it serves, its space, and how a config becomes a
 /// schedule of loops or, for the VTA, a stream of instructions. Exactly one of `apply` and
 /// `build_stream` is not null; ApplyTemplate and BuildVtaStream report the wrong choice.
@@ -31,18 +40,21 @@ struct TemplateEntry {
   std::string_view key;     ///< stored in records; never reused, never renamed
   int version;              ///< raised when the meaning or order of any knob changes
   std::string_view device;  ///< DeviceTraits::name
+  /// All knobs that its spaces can have; empty for templates of plugins and texts.
+  std::span<const KnobDoc> knobs = {};
   /// Empty if it serves the workload on the target, else the reason why not.
-  Callback<std::string(const Workload&, const Target&)> refuses;
-  Callback<Result<ConfigSpace>(const Workload&, const Target&)> define_space;
+  Callback<std::string(const Workload&, const Target&)> refuses = nullptr;
+  Callback<Result<ConfigSpace>(const Workload&, const Target&)> define_space = nullptr;
   /// The config used when nothing is known (AutoTVM: fallback).
-  Callback<Result<Config>(const Workload&, const Target&)> default_config;
+  Callback<Result<Config>(const Workload&, const Target&)> default_config = nullptr;
   /// Errors: kInvalidArgument with the reason if the config is illegal (outcome `invalid`).
-  Callback<Result<Kernel>(const Workload&, const Epilogue&, const Target&, const Config&)> apply;
+  Callback<Result<Kernel>(const Workload&, const Epilogue&, const Target&, const Config&)> apply =
+      nullptr;
   /// The same for the VTA. Buffers of the stream, after the micro-ops: data, weight, output, then
   /// the tensor operands of the epilogue in order (VtaEpilogue says what is added to them); without
   /// products data, output, the second tensor if there is one, then those operands.
   Callback<Result<vta::Stream>(const Workload&, const Epilogue&, const Target&, const Config&)>
-      build_stream;
+      build_stream = nullptr;
   /// Null, or whether it goes before all others on a workload that it serves.
   Callback<bool(const Workload&, const Target&)> is_preferred = nullptr;
   /// Float results differ from the definition's by the order of sums alone. False for algorithms
@@ -52,6 +64,9 @@ struct TemplateEntry {
   /// each pair of layouts of data and result that the template may be wanted in.
   Callback<Result<std::vector<Config>>(const Workload&, const Target&)> layout_configs = nullptr;
 };
+
+/// Makes the entry of one built-in template.
+using TemplateMaker = TemplateEntry (*)();
 
 /// The templates there are: those of this program, and what was added to them. Made once, where a
 /// program starts, and passed on; pointers to its entries hold while it does, and is not added to.

@@ -13,6 +13,8 @@ namespace tilewright {
 
 /// Largest divisor of `extent` that is at most `limit` (at least 1).
 std::int64_t LargestDivisor(std::int64_t extent, std::int64_t limit);
+/// Largest power of two that is at most `limit` (at least 1) and divides `extent`.
+std::int64_t LargestPowerOfTwo(std::int64_t extent, std::int64_t limit);
 /// The smallest tile for each possible number of tiles, ascending: every listed tile wastes least
 /// on its last one. 56, limit 28: 1, 2, …, 8, 10, 12, 14, 19, 28.
 std::vector<std::int64_t> MinWasteTiles(std::int64_t extent, std::int64_t limit);

@@ -24,6 +24,12 @@ bool IsInt8(const Workload& workload);
 bool IsPlainNchw(const Workload& workload);
 /// Empty for a dense layer of rows of data and of weights, else the reason why it is none.
 std::string RefusesDense(const Workload& workload);
+/// Sizes of a matrix product, of each matrix of a batch.
+struct MatmulSizes {
+  std::int64_t m, n, k;  ///< rows and columns of the result, products of each sum
+};
+/// Requires rows of data and of weights in plain layouts.
+MatmulSizes MatmulSizesOf(const Workload& workload);
 /// "NCHW" and 16 -> "NCHW16c".
 std::string Blocked(const std::string& layout, std::int64_t block, char dimension);
 

@@ -19,6 +19,7 @@
 #include "src/templates/auto/contraction.h"
 #include "src/templates/auto/grid_stages.h"
 #include "src/templates/auto/rules.h"
+#include "src/templates/auto/templates.h"
 #include "src/templates/auto/tile_stages.h"
 #include "src/templates/cuda/mma.h"
 #include "src/templates/limits.h"
@@ -270,19 +271,17 @@ Result<Kernel> ScheduleGridProduct(const GridProduct& product, const Target& tar
   return Kernel{std::move(s), KernelLayouts(), std::move(arranged)};
 }
 
-}  // namespace
-
-std::string AutoMmaCuda::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
   return FindGridProduct(w, target).status().message();
 }
 
-Result<ConfigSpace> AutoMmaCuda::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto product, FindGridProduct(w, target));
   return ProductSpace(product, target);
 }
 
-Result<Config> AutoMmaCuda::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto product, FindGridProduct(w, target));
   auto config = MmaDefault(*product.mma, product.sizes, target);
   TW_RETURN_IF_ERROR(config);
@@ -309,10 +308,16 @@ Result<Config> AutoMmaCuda::DefaultConfig(const Workload& w, const Target& targe
   return config;
 }
 
-Result<Kernel> AutoMmaCuda::Apply(const Workload& w, const Epilogue&, const Target& target,
-                                  const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto product, FindGridProduct(w, target));
   return ScheduleGridProduct(product, target, config);
+}
+
+}  // namespace
+
+TemplateEntry AutoMmaCudaEntry() {
+  return {"auto.cuda/mma", 1, "cuda", MmaKnobs(), &Refuses, &DefineSpace, &DefaultConfig, &Apply};
 }
 
 }  // namespace tilewright

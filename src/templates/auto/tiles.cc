@@ -15,6 +15,7 @@
 #include "src/templates/auto/contraction.h"
 #include "src/templates/auto/register_tiles.h"
 #include "src/templates/auto/rules.h"
+#include "src/templates/auto/templates.h"
 #include "src/templates/auto/tile_stages.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
@@ -326,6 +327,28 @@ Result<TilesPlan> PlanTiles(const Workload& w, const Target& target) {
   return TilesPlan{std::move(contractions), std::move(features)};
 }
 
+constexpr KnobDoc kKnobs[] = {
+    {"tile",
+     "Register tile: the axis of the result along which vectors are made, iterations of up to "
+     "two other axes, vectors."},
+    {"mid_<axis>",
+     "About how many iterations of this axis of the result one tile in cache has. It is a "
+     "multiple of the register tile."},
+    {"innermost",
+     "The innermost loop over register tiles of a tile in cache: position among the axes of "
+     "the result that have more than one element."},
+    {"unroll", "Iterations of the innermost long reduction axis that are unrolled."},
+    {"window",
+     "true unrolls reduction axes of up to 7 iterations as a whole. Only with such an axis."},
+    {"operands",
+     "Where operands that a stage computes element by element are made: before all of it "
+     "first, tile for each tile in cache, inline where they are read, padding skipped. Only "
+     "with such operands."},
+    {"pack",
+     "true packs an operand that is a constant of the model in the order in which register "
+     "tiles read it. Only with such an operand."},
+};
+
 Result<ConfigSpace> TilesSpace(const TilesPlan& plan) {
   const Contraction& c = plan.contractions[0];
   const std::int64_t lanes = plan.features.float_lanes();
@@ -356,20 +379,18 @@ Result<ConfigSpace> TilesSpace(const TilesPlan& plan) {
   return MakeSpace(std::move(knobs));
 }
 
-}  // namespace
-
-std::string AutoTiles::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
   const auto plan = PlanTiles(w, target);
   return plan.ok() ? "" : plan.status().message();
 }
 
-Result<ConfigSpace> AutoTiles::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, PlanTiles(w, target));
   return TilesSpace(plan);
 }
 
-Result<Config> AutoTiles::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, PlanTiles(w, target));
   TW_ASSIGN_OR_RETURN(auto space, TilesSpace(plan));
   const std::int64_t lanes = plan.features.float_lanes();
@@ -405,8 +426,8 @@ Result<Config> AutoTiles::DefaultConfig(const Workload& w, const Target& target)
   return LocateValues(space, std::move(values));
 }
 
-Result<Kernel> AutoTiles::Apply(const Workload& w, const Epilogue&, const Target& target,
-                                const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto plan, PlanTiles(w, target));
   const std::vector<std::int64_t>& chosen = config.Factors("tile");
   const RegisterTile tile(chosen.begin() + 1, chosen.end());
@@ -449,6 +470,12 @@ Result<Kernel> AutoTiles::Apply(const Workload& w, const Epilogue&, const Target
   }
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), layouts, std::move(arranged)};
+}
+
+}  // namespace
+
+TemplateEntry AutoTilesEntry() {
+  return {"auto.cpu/tiles", 3, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
 }
 
 }  // namespace tilewright

@@ -15,6 +15,7 @@
 #include "src/templates/auto/contraction.h"
 #include "src/templates/auto/grid_stages.h"
 #include "src/templates/auto/rules.h"
+#include "src/templates/auto/templates.h"
 #include "src/templates/auto/tile_stages.h"
 #include "src/templates/cuda/block_tiles.h"
 #include "src/templates/limits.h"
@@ -120,6 +121,27 @@ std::vector<std::int64_t> CopiesOf(int capability) {
   return {1, 2, 3, 4};
 }
 
+constexpr KnobDoc kKnobs[] = {
+    {"tile_<axis>",
+     "Iterations of this axis of the result: blocks, virtual threads, threads of a block, sums"
+     " of one thread."},
+    {"reduce_<axis>", "Iterations of this reduction axis: steps, iterations of one step."},
+    {"shared_<operand>",
+     "true copies the part of this operand that a step reads to shared memory."},
+    {"copy_bytes",
+     "Bytes of one access of a thread that copies to shared memory. Without effect if no "
+     "operand is copied."},
+    {"copies",
+     "Copies of each operand in shared memory. 1 copies before each step; more are filled "
+     "ahead of their use, asynchronously on sm_80 and later. Without effect if no operand is "
+     "copied."},
+    {"made_before",
+     "true computes the operands that a stage makes in a launch of their own, false where they"
+     " are read. Only with such operands."},
+    kUnrollStepsDoc,
+    kUnrollExplicitDoc,
+};
+
 Result<ConfigSpace> GridSpace(const GridContraction& grid, const Target& target) {
   TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   std::vector<Result<Knob>> knobs;
@@ -135,10 +157,7 @@ Result<ConfigSpace> GridSpace(const GridContraction& grid, const Target& target)
   knobs.push_back(Knob::Other("copy_bytes", {4, 8, 16}));
   knobs.push_back(Knob::Other("copies", CopiesOf(capability)));
   if (grid.makes_operand) knobs.push_back(Knob::Bool("made_before", {false, true}));
-  for (Result<Knob>& knob : UnrollKnobs(target, {0, 64, 512, 1500})) {
-    knobs.push_back(std::move(knob));
-  }
-  return MakeSpace(std::move(knobs));
+  return SpaceWithUnroll(std::move(knobs), target, {0, 64, 512, 1500});
 }
 
 /// The writer's loops: blocks as one, threads as up to three. Gives the innermost thread loop and
@@ -332,9 +351,7 @@ Result<Config> DefaultGrid(const GridContraction& grid, const Target& target, bo
   return LocateValues(space, std::move(values));
 }
 
-}  // namespace
-
-std::string AutoTilesCuda::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
   if (const auto found = FindContraction(w.expression); !found.ok()) {
     return found.status().message();
@@ -342,12 +359,12 @@ std::string AutoTilesCuda::Refuses(const Workload& w, const Target& target) {
   return ComputeCapabilityOf(target).status().message();
 }
 
-Result<ConfigSpace> AutoTilesCuda::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto grid, FindGridContraction(w));
   return GridSpace(grid, target);
 }
 
-Result<Config> AutoTilesCuda::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto grid, FindGridContraction(w));
   // What is read at odd places may not fit shared memory: then shorter steps, or none of it there.
   for (const std::int64_t depth : {8, 1}) {
@@ -360,10 +377,16 @@ Result<Config> AutoTilesCuda::DefaultConfig(const Workload& w, const Target& tar
   return DefaultGrid(grid, target, false, 1);
 }
 
-Result<Kernel> AutoTilesCuda::Apply(const Workload& w, const Epilogue&, const Target& target,
-                                    const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto grid, FindGridContraction(w));
   return ScheduleGrid(grid, target, config);
+}
+
+}  // namespace
+
+TemplateEntry AutoTilesCudaEntry() {
+  return {"auto.cuda/tiles", 1, "cuda", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
 }
 
 }  // namespace tilewright

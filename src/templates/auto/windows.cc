@@ -15,6 +15,7 @@
 #include "src/templates/auto/contraction.h"
 #include "src/templates/auto/joined_rows.h"
 #include "src/templates/auto/rules.h"
+#include "src/templates/auto/templates.h"
 #include "src/templates/auto/tile_stages.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
@@ -131,6 +132,19 @@ RowTile DefaultRowTile(const WindowsPlan& plan) {
   }
   return best ? *best : RowTiles(plan).front();
 }
+
+constexpr KnobDoc kKnobs[] = {
+    {"tile",
+     "Rows and columns of the result in registers; 1 if the rows are joined to one long row "
+     "(joined_rows.h), 0 if not."},
+    {"band",
+     "Rows of the result for which the padded image is made at a time, if `picture` is near."},
+    {"picture",
+     "Where the padded image is made: near in a local buffer, one band at a time; before as a "
+     "whole; inline where it is read, by masked loads (rows not joined, padding only)."},
+    {"write_out", "true unrolls all taps of a window, false only those of its innermost loop."},
+    {"turn_windows", "true makes the outermost axis of the windows the innermost loop."},
+};
 
 Result<ConfigSpace> WindowsSpace(const WindowsPlan& plan) {
   std::vector<KnobValue> tiles;
@@ -255,20 +269,18 @@ std::optional<RowTile> InlineTile(const WindowsPlan& plan, const Workload& w, co
   return best;
 }
 
-}  // namespace
-
-std::string AutoWindows::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
   const auto plan = PlanWindows(w, target);
   return plan.ok() ? "" : plan.status().message();
 }
 
-Result<ConfigSpace> AutoWindows::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, PlanWindows(w, target));
   return WindowsSpace(plan);
 }
 
-Result<Config> AutoWindows::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, PlanWindows(w, target));
   TW_ASSIGN_OR_RETURN(auto space, WindowsSpace(plan));
   RowTile tile = DefaultRowTile(plan);
@@ -292,8 +304,8 @@ Result<Config> AutoWindows::DefaultConfig(const Workload& w, const Target& targe
                               {"turn_windows", KnobValue{true}}});
 }
 
-Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Target& target,
-                                  const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto plan, PlanWindows(w, target));
   const std::int64_t lanes = plan.lanes();
   const RowTile tile = TileOf(config);
@@ -359,9 +371,10 @@ Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Targ
   return Kernel{std::move(s), KernelLayouts(), {tile.joined ? "windows" : "rows_of_windows"}};
 }
 
-bool AutoWindows::IsPreferred(const Workload& w, const Target& target) {
-  const auto plan = PlanWindows(w, target);
-  return plan.ok() && FindContraction(w.expression).ok();
+}  // namespace
+
+TemplateEntry AutoWindowsEntry() {
+  return {"auto.cpu/windows", 2, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
 }
 
 }  // namespace tilewright

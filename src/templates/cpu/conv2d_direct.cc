@@ -2,7 +2,7 @@
 // rows of its own, or skipped; int8 by the dot product the target has. In blocks of half a vector
 // where half of the last whole one would be padding.
 
-#include "src/templates/cpu/conv2d_direct.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <numeric>
@@ -235,6 +235,26 @@ Knob PadKnob(const Plan& plan) {
   return Knob::Candidates("pad", KnobKind::kOther, std::move(values));
 }
 
+constexpr KnobDoc kKnobs[] = {
+    {"register_tile",
+     "Blocks of output channels, rows and columns of the result whose sums stay in registers. "
+     "A 1x1 convolution without strides and padding has all pixels in one row."},
+    {"pass_tiles",
+     "Register tiles along the rows in one pass over a group of output channels, whose weights"
+     " stay in cache meanwhile; along the columns if all pixels are in one row."},
+    {"ic_unroll",
+     "Steps over the input channels of a block that are unrolled. A step is one channel, or "
+     "for 8-bit data the channels of one dot product."},
+    {"unroll_kw", "true unrolls the loop over kernel columns."},
+    {"channels_first",
+     "true puts the loop over groups of output channels outside the loop over passes, false "
+     "inside."},
+    {"pad",
+     "How padding is read: copy makes a padded copy of all data first, rows makes one of the "
+     "rows of a pass just before the pass, skip makes none and skips the taps outside the "
+     "data. For 8-bit data the copy also converts, if the dot product needs that."},
+};
+
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   const bool columns = plan.shape.s > 1;
   return MakeSpace(
@@ -382,50 +402,16 @@ std::string RefusesPlan(const Workload& w, const Target& target, bool int8) {
              : "only groups that are whole blocks of channels, or of which a block has several";
 }
 
-}  // namespace
-
-std::string Conv2dDirectCpu::Refuses(const Workload& w, const Target& target) {
+std::string RefusesFloat(const Workload& w, const Target& target) {
   return IsFloat32(w) ? RefusesPlan(w, target, false) : "only float32";
 }
 
-Result<ConfigSpace> Conv2dDirectCpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, false));
-  return SpaceOf(plan);
-}
-
-Result<Config> Conv2dDirectCpu::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, false));
-  return DefaultOf(plan);
-}
-
-Result<Kernel> Conv2dDirectCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                      const Target& target, const Config& config) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, false));
-  return ApplyPlan(plan, epilogue, target, config);
-}
-
-std::string Conv2dDirectInt8Cpu::Refuses(const Workload& w, const Target& target) {
+std::string RefusesInt8(const Workload& w, const Target& target) {
   return IsInt8(w) ? RefusesPlan(w, target, true)
                    : "only 8-bit data and int8 weights summed in int32";
 }
 
-Result<ConfigSpace> Conv2dDirectInt8Cpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, true));
-  return SpaceOf(plan);
-}
-
-Result<Config> Conv2dDirectInt8Cpu::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, true));
-  return DefaultOf(plan);
-}
-
-Result<Kernel> Conv2dDirectInt8Cpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                          const Target& target, const Config& config) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, true));
-  return ApplyPlan(plan, epilogue, target, config);
-}
-
-std::string Conv2dHalfBlocksCpu::Refuses(const Workload& w, const Target& target) {
+std::string RefusesHalfBlocks(const Workload& w, const Target& target) {
   if (w.op_name() != "conv2d") return "only convolutions of one group";
   if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
   auto features = FeaturesOf(target);
@@ -438,26 +424,75 @@ std::string Conv2dHalfBlocksCpu::Refuses(const Workload& w, const Target& target
              : "no number of channels is a few more than whole vectors hold";
 }
 
-Result<ConfigSpace> Conv2dHalfBlocksCpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, IsInt8(w), Blocks::kHalves));
+// Plans of the three templates.
+using PlanMaker = Result<Plan> (*)(const Workload&, const Target&);
+Result<Plan> FloatPlan(const Workload& w, const Target& target) {
+  return MakePlan(w, target, false);
+}
+Result<Plan> Int8Plan(const Workload& w, const Target& target) { return MakePlan(w, target, true); }
+Result<Plan> HalfBlocksPlan(const Workload& w, const Target& target) {
+  return MakePlan(w, target, IsInt8(w), Blocks::kHalves);
+}
+
+template <PlanMaker kMake>
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
+  TW_ASSIGN_OR_RETURN(auto plan, kMake(w, target));
   return SpaceOf(plan);
 }
 
-Result<Config> Conv2dHalfBlocksCpu::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, IsInt8(w), Blocks::kHalves));
+template <PlanMaker kMake>
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
+  TW_ASSIGN_OR_RETURN(auto plan, kMake(w, target));
   return DefaultOf(plan);
 }
 
-Result<std::vector<Config>> Conv2dHalfBlocksCpu::LayoutConfigs(const Workload& w,
-                                                               const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto config, DefaultConfig(w, target));
+template <PlanMaker kMake>
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
+  TW_ASSIGN_OR_RETURN(auto plan, kMake(w, target));
+  return ApplyPlan(plan, epilogue, target, config);
+}
+
+Result<std::vector<Config>> HalfBlocksConfigs(const Workload& w, const Target& target) {
+  TW_ASSIGN_OR_RETURN(auto config, DefaultConfig<&HalfBlocksPlan>(w, target));
   return std::vector<Config>{std::move(config)};
 }
 
-Result<Kernel> Conv2dHalfBlocksCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                          const Target& target, const Config& config) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, IsInt8(w), Blocks::kHalves));
-  return ApplyPlan(plan, epilogue, target, config);
+}  // namespace
+
+TemplateEntry Conv2dDirectCpuEntry() {
+  return {"conv2d_direct.cpu",
+          1,
+          "llvm",
+          kKnobs,
+          &RefusesFloat,
+          &DefineSpace<&FloatPlan>,
+          &DefaultConfig<&FloatPlan>,
+          &Apply<&FloatPlan>};
+}
+
+TemplateEntry Conv2dDirectInt8CpuEntry() {
+  return {"conv2d_direct_int8.cpu",
+          1,
+          "llvm",
+          kKnobs,
+          &RefusesInt8,
+          &DefineSpace<&Int8Plan>,
+          &DefaultConfig<&Int8Plan>,
+          &Apply<&Int8Plan>};
+}
+
+TemplateEntry Conv2dHalfBlocksCpuEntry() {
+  TemplateEntry entry = {"conv2d_half_blocks.cpu",
+                         1,
+                         "llvm",
+                         kKnobs,
+                         &RefusesHalfBlocks,
+                         &DefineSpace<&HalfBlocksPlan>,
+                         &DefaultConfig<&HalfBlocksPlan>,
+                         &Apply<&HalfBlocksPlan>};
+  entry.layout_configs = &HalfBlocksConfigs;
+  return entry;
 }
 
 }  // namespace tilewright

@@ -1,7 +1,7 @@
 // AutoTVM's conv2d_NCHWc for x86, with its knobs: blocks of channels, a run of pixels in registers,
 // and the kernel's loop unrolled or not; int8 and depthwise likewise.
 
-#include "src/templates/cpu/conv2d_nchwc.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <array>
@@ -23,7 +23,7 @@ constexpr int kInt8OcBlock = 16;         // int32 lanes of a 512-bit register
 constexpr std::int64_t kFallbackOw = 31;
 constexpr std::int64_t kFallbackPixels = 32;
 
-std::string RefusesBlocked(const Workload& w) {
+std::string RefusesPlain(const Workload& w, const Target&) {
   if (w.op_name() != "conv2d") return "only convolutions of one group";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
   return {};
@@ -87,19 +87,32 @@ void SetLastKnob(const ConvShape& s, const Config& config, ConvNest& nest) {
   }
 }
 
-}  // namespace
+constexpr KnobDoc kKnobs[] = {
+    {"tile_ic", "Input channels: blocks, channels of a block of data and weight."},
+    {"tile_oc", "Output channels: blocks, channels of a block of weight and result."},
+    {"tile_ow", "Columns of the result: register tiles, columns of one register tile."},
+    {"tile_oh", "Rows of one register tile. Only for 1x1 kernels."},
+    {"unroll_kw",
+     "true unrolls the loop over kernel columns, inside the loop over the channels of a block."
+     " Only for kernels larger than 1x1."},
+};
 
-std::string Conv2dNchwcX86::Refuses(const Workload& w, const Target&) { return RefusesBlocked(w); }
+constexpr KnobDoc kDepthwiseKnobs[] = {
+    {"tile_ic", "Channels of the data: blocks, channels of a block. Has to equal tile_oc."},
+    {"tile_oc", "Channels of the result: blocks, channels of a block."},
+    {"tile_ow", "Columns of the result: register tiles, columns of one register tile."},
+    {"unroll_kw", "true unrolls the loop over kernel columns."},
+};
 
-Result<ConfigSpace> Conv2dNchwcX86::DefineSpace(const Workload& w, const Target&) {
+Result<ConfigSpace> PlainSpace(const Workload& w, const Target&) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
   return MakeSpace({Knob::Split("tile_ic", s.c, 2), Knob::Split("tile_oc", s.k, 2),
                     Knob::Split("tile_ow", s.ow, 2, {.max_factor = kMaxOwTile}), LastKnob(s)});
 }
 
-Result<Config> Conv2dNchwcX86::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> PlainDefault(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
-  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  TW_ASSIGN_OR_RETURN(auto space, PlainSpace(w, target));
   const std::int64_t oc = LargestDivisor(s.k, FallbackLanes(target));
   const auto [ow, rows] = FallbackPixels(s);
   return LocateValues(space, {{"tile_ic", InnerFactor(s.c, LargestDivisor(s.c, oc))},
@@ -108,8 +121,8 @@ Result<Config> Conv2dNchwcX86::DefaultConfig(const Workload& w, const Target& ta
                               FallbackLast(s, rows)});
 }
 
-Result<Kernel> Conv2dNchwcX86::Apply(const Workload& w, const Epilogue& epilogue,
-                                     const Target& target, const Config& config) {
+Result<Kernel> ApplyPlain(const Workload& w, const Epilogue& epilogue, const Target& target,
+                          const Config& config) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
   const std::int64_t ic = config.Factors("tile_ic")[1], oc = config.Factors("tile_oc")[1];
   KernelLayouts layouts;
@@ -123,8 +136,8 @@ Result<Kernel> Conv2dNchwcX86::Apply(const Workload& w, const Epilogue& epilogue
   return ApplyNest(w, epilogue, target, layouts, nest, oc);
 }
 
-std::string Conv2dNchwcInt8X86::Refuses(const Workload& w, const Target& target) {
-  if (std::string reason = RefusesBlocked(w); !reason.empty()) return reason;
+std::string RefusesInt8(const Workload& w, const Target& target) {
+  if (std::string reason = RefusesPlain(w, target); !reason.empty()) return reason;
   if (!IsInt8(w)) return "only 8-bit data and int8 weights summed in int32";
   const auto features = FeaturesOf(target);
   if (!features.ok() || !features->avx512_vnni) return "the target has no AVX-512 dot product";
@@ -135,7 +148,7 @@ std::string Conv2dNchwcInt8X86::Refuses(const Workload& w, const Target& target)
   return {};
 }
 
-Result<ConfigSpace> Conv2dNchwcInt8X86::DefineSpace(const Workload& w, const Target&) {
+Result<ConfigSpace> Int8Space(const Workload& w, const Target&) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
   return MakeSpace({Knob::Split("tile_ic", s.c, 2,
                                 {.keep = [](const auto& f) { return f[1] % kInt8Depth == 0; }}),
@@ -144,9 +157,9 @@ Result<ConfigSpace> Conv2dNchwcInt8X86::DefineSpace(const Workload& w, const Tar
                     Knob::Split("tile_ow", s.ow, 2, {.max_factor = kMaxOwTile}), LastKnob(s)});
 }
 
-Result<Config> Conv2dNchwcInt8X86::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> Int8Default(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
-  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  TW_ASSIGN_OR_RETURN(auto space, Int8Space(w, target));
   std::int64_t ic = kInt8Depth;
   for (std::int64_t candidate : {8, 12, 16}) {
     if (s.c % candidate == 0) ic = candidate;
@@ -158,8 +171,8 @@ Result<Config> Conv2dNchwcInt8X86::DefaultConfig(const Workload& w, const Target
                               FallbackLast(s, rows)});
 }
 
-Result<Kernel> Conv2dNchwcInt8X86::Apply(const Workload& w, const Epilogue& epilogue,
-                                         const Target& target, const Config& config) {
+Result<Kernel> ApplyInt8(const Workload& w, const Epilogue& epilogue, const Target& target,
+                         const Config& config) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
   const std::int64_t ic = config.Factors("tile_ic")[1], oc = config.Factors("tile_oc")[1];
   KernelLayouts layouts;
@@ -176,7 +189,7 @@ Result<Kernel> Conv2dNchwcInt8X86::Apply(const Workload& w, const Epilogue& epil
   return ApplyNest(w, epilogue, target, layouts, nest, oc);
 }
 
-std::string DepthwiseNchwcX86::Refuses(const Workload& w, const Target&) {
+std::string RefusesDepthwise(const Workload& w, const Target&) {
   if (w.op_name() != "depthwise_conv2d") return "only depthwise convolutions";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
   const auto s = ConvShapeOf(w);
@@ -184,16 +197,16 @@ std::string DepthwiseNchwcX86::Refuses(const Workload& w, const Target&) {
   return s->c == s->k ? "" : "only as many channels out as in";
 }
 
-Result<ConfigSpace> DepthwiseNchwcX86::DefineSpace(const Workload& w, const Target&) {
+Result<ConfigSpace> DepthwiseSpace(const Workload& w, const Target&) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
   return MakeSpace({Knob::Split("tile_ic", s.c, 2), Knob::Split("tile_oc", s.k, 2),
                     Knob::Split("tile_ow", s.ow, 2, {.max_factor = kMaxOwTile}),
                     Knob::Bool("unroll_kw", {true, false})});
 }
 
-Result<Config> DepthwiseNchwcX86::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DepthwiseDefault(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
-  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  TW_ASSIGN_OR_RETURN(auto space, DepthwiseSpace(w, target));
   const std::int64_t oc = LargestDivisor(s.k, FallbackLanes(target));
   return LocateValues(space, {{"tile_ic", InnerFactor(s.c, oc)},
                               {"tile_oc", InnerFactor(s.k, oc)},
@@ -201,8 +214,8 @@ Result<Config> DepthwiseNchwcX86::DefaultConfig(const Workload& w, const Target&
                               {"unroll_kw", KnobValue{false}}});
 }
 
-Result<Kernel> DepthwiseNchwcX86::Apply(const Workload& w, const Epilogue& epilogue,
-                                        const Target& target, const Config& config) {
+Result<Kernel> ApplyDepthwise(const Workload& w, const Epilogue& epilogue, const Target& target,
+                              const Config& config) {
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   const std::int64_t oc = config.Factors("tile_oc")[1], ic = config.Factors("tile_ic")[1];
   // One block serves both sides here; AutoTVM leaves a repacking of the data between them.
@@ -226,6 +239,35 @@ Result<Kernel> DepthwiseNchwcX86::Apply(const Workload& w, const Epilogue& epilo
   ScheduleDepthwiseNest(schedule, nest, lanes, target);
   TW_RETURN_IF_ERROR(schedule.status());
   return Kernel{std::move(schedule), layouts};
+}
+
+}  // namespace
+
+TemplateEntry Conv2dNchwcX86Entry() {
+  return {"conv2d_NCHWc.x86", 1,           "llvm",        kKnobs,
+          &RefusesPlain,      &PlainSpace, &PlainDefault, &ApplyPlain};
+}
+
+TemplateEntry Conv2dNchwcInt8X86Entry() {
+  return {"conv2d_NCHWc_int8.x86",
+          1,
+          "llvm",
+          kKnobs,
+          &RefusesInt8,
+          &Int8Space,
+          &Int8Default,
+          &ApplyInt8};
+}
+
+TemplateEntry DepthwiseNchwcX86Entry() {
+  return {"depthwise_conv2d_NCHWc.x86",
+          1,
+          "llvm",
+          kDepthwiseKnobs,
+          &RefusesDepthwise,
+          &DepthwiseSpace,
+          &DepthwiseDefault,
+          &ApplyDepthwise};
 }
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-#include "src/templates/cpu/conv2d_pixels.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <bit>
@@ -80,6 +80,17 @@ std::vector<std::int64_t> IcUnrolls(const Plan& plan) {
   }
   return unrolls;
 }
+
+constexpr KnobDoc kKnobs[] = {
+    {"register_tile",
+     "Output channels, rows and vectors of columns of the result whose sums stay in registers."
+     " A 1x1 convolution without strides and padding has all pixels in one row."},
+    {"ic_unroll", "Input channels that are unrolled."},
+    {"unroll_kw", "true unrolls the loop over kernel columns."},
+    {"pixels_first",
+     "true puts the loops over tiles of pixels outside the loop over tiles of output channels,"
+     " false inside."},
+};
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   std::vector<KnobValue> tiles;
@@ -173,9 +184,7 @@ Result<Kernel> ApplyPixels(const Workload& w, const Epilogue& epilogue, const Ta
   return Kernel{std::move(s), layouts};
 }
 
-}  // namespace
-
-std::string Conv2dPixelsCpu::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op != OpKind::kConv2d) return "only convolutions";
   auto plan = MakePlan(w, target);
   if (!plan.ok()) return plan.status().message();
@@ -184,12 +193,12 @@ std::string Conv2dPixelsCpu::Refuses(const Workload& w, const Target& target) {
              : "";
 }
 
-Result<ConfigSpace> Conv2dPixelsCpu::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   return SpaceOf(plan);
 }
 
-Result<Config> Conv2dPixelsCpu::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
   // As many sums as there are; of equal ones that with fewer loads per step.
@@ -206,42 +215,47 @@ Result<Config> Conv2dPixelsCpu::DefaultConfig(const Workload& w, const Target& t
                               {"pixels_first", KnobValue{false}}});
 }
 
-Result<std::vector<Config>> Conv2dPixelsCpu::LayoutConfigs(const Workload& w,
-                                                           const Target& target) {
+Result<std::vector<Config>> LayoutConfigs(const Workload& w, const Target& target) {
   if (!IsFloat32(w)) return std::vector<Config>();
   TW_ASSIGN_OR_RETURN(auto config, DefaultConfig(w, target));
   return std::vector<Config>{std::move(config)};
 }
 
-Result<Kernel> Conv2dPixelsCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                      const Target& target, const Config& config) {
-  return ApplyPixels(w, epilogue, target, config, {});
-}
-
-std::string GroupConv2dShuffledCpu::Refuses(const Workload& w, const Target& target) {
+std::string RefusesShuffled(const Workload& w, const Target& target) {
   if (w.op_name() != "group_conv2d" || !IsFloat32(w)) return "only float32 in several groups";
-  if (std::string reason = Conv2dPixelsCpu::Refuses(w, target); !reason.empty()) return reason;
+  if (std::string reason = Refuses(w, target); !reason.empty()) return reason;
   const auto shape = ConvShapeOf(w);
   if (!shape.ok()) return shape.status().message();
   return shape->k > shape->groups ? "" : "only groups of several channels";
 }
 
-Result<ConfigSpace> GroupConv2dShuffledCpu::DefineSpace(const Workload& w, const Target& target) {
-  return Conv2dPixelsCpu::DefineSpace(w, target);
+template <bool kShuffled>
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
+  return ApplyPixels(w, epilogue, target, config, {.shuffled = kShuffled});
 }
 
-Result<Config> GroupConv2dShuffledCpu::DefaultConfig(const Workload& w, const Target& target) {
-  return Conv2dPixelsCpu::DefaultConfig(w, target);
+}  // namespace
+
+TemplateEntry Conv2dPixelsCpuEntry() {
+  TemplateEntry entry = {
+      "conv2d_pixels.cpu", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
+      &Apply<false>};
+  entry.layout_configs = &LayoutConfigs;
+  return entry;
 }
 
-Result<std::vector<Config>> GroupConv2dShuffledCpu::LayoutConfigs(const Workload& w,
-                                                                  const Target& target) {
-  return Conv2dPixelsCpu::LayoutConfigs(w, target);
-}
-
-Result<Kernel> GroupConv2dShuffledCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                             const Target& target, const Config& config) {
-  return ApplyPixels(w, epilogue, target, config, {.shuffled = true});
+TemplateEntry GroupConv2dShuffledCpuEntry() {
+  TemplateEntry entry = {"group_conv2d_shuffled.cpu",
+                         1,
+                         "llvm",
+                         kKnobs,
+                         &RefusesShuffled,
+                         &DefineSpace,
+                         &DefaultConfig,
+                         &Apply<true>};
+  entry.layout_configs = &LayoutConfigs;
+  return entry;
 }
 
 }  // namespace tilewright

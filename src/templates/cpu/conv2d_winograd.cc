@@ -2,7 +2,7 @@
 // and a group of output channels summed in registers, tile by tile transformed back with the
 // epilogue.
 
-#include "src/templates/cpu/conv2d_winograd.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <array>
@@ -48,6 +48,19 @@ std::vector<Tile> RegisterTiles(const WinogradPlan& plan) {
   }
   return tiles;
 }
+
+constexpr KnobDoc kKnobs[] = {
+    {"tile", "Rows and columns of the result that one Winograd tile computes."},
+    {"register_tile",
+     "Blocks of output channels and Winograd tiles whose sums of products stay in registers."},
+    {"ic_unroll", "Input channels that are unrolled; pairs of them for 8-bit data."},
+    {"channels_first",
+     "true puts the loop over groups of output channels outside the loop over runs of Winograd"
+     " tiles, false inside."},
+    {"data",
+     "When the data are transformed: all before the first product, rows one row of Winograd "
+     "tiles at a time, just before its products."},
+};
 
 Result<ConfigSpace> SpaceOf(const WinogradPlan& plan) {
   std::vector<KnobValue> tiles;
@@ -290,9 +303,7 @@ Result<Kernel> ApplyPlan(const WinogradPlan& plan, const Workload& w, const Epil
   return Kernel{std::move(s), layouts};
 }
 
-}  // namespace
-
-std::string Conv2dWinogradCpu::Refuses(const Workload& w, const Target& target) {
+std::string RefusesFloat(const Workload& w, const Target& target) {
   if (std::string reason = RefusesShape(w); !reason.empty()) return reason;
   if (!IsFloat32(w)) return "only float32";
   auto plan = MakeWinogradPlan(w, target, false);
@@ -303,28 +314,7 @@ std::string Conv2dWinogradCpu::Refuses(const Workload& w, const Target& target) 
   return RefusesPlan(*plan);
 }
 
-Result<ConfigSpace> Conv2dWinogradCpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, false));
-  return SpaceOf(plan);
-}
-
-Result<Config> Conv2dWinogradCpu::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, false));
-  return DefaultOf(plan);
-}
-
-Result<Kernel> Conv2dWinogradCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                        const Target& target, const Config& config) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, false));
-  return ApplyPlan(plan, w, epilogue, target, config);
-}
-
-bool Conv2dWinogradCpu::IsPreferred(const Workload& w, const Target& target) {
-  auto plan = MakeWinogradPlan(w, target, false);
-  return plan.ok() && IsClearlyCheaper(*plan);
-}
-
-std::string Conv2dWinogradInt8Cpu::Refuses(const Workload& w, const Target& target) {
+std::string RefusesInt8(const Workload& w, const Target& target) {
   if (std::string reason = RefusesShape(w); !reason.empty()) return reason;
   auto plan = MakeWinogradPlan(w, target, true);
   if (!plan.ok()) return plan.status().message();
@@ -332,25 +322,54 @@ std::string Conv2dWinogradInt8Cpu::Refuses(const Workload& w, const Target& targ
   return RefusesPlan(*plan);
 }
 
-Result<ConfigSpace> Conv2dWinogradInt8Cpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, true));
+template <bool kInt8>
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
+  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, kInt8));
   return SpaceOf(plan);
 }
 
-Result<Config> Conv2dWinogradInt8Cpu::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, true));
+template <bool kInt8>
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
+  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, kInt8));
   return DefaultOf(plan);
 }
 
-Result<Kernel> Conv2dWinogradInt8Cpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                            const Target& target, const Config& config) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, true));
+template <bool kInt8>
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
+  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, kInt8));
   return ApplyPlan(plan, w, epilogue, target, config);
 }
 
-bool Conv2dWinogradInt8Cpu::IsPreferred(const Workload& w, const Target& target) {
-  auto plan = MakeWinogradPlan(w, target, true);
+/// Whether the default config is faster than that of a direct convolution.
+template <bool kInt8>
+bool IsPreferred(const Workload& w, const Target& target) {
+  auto plan = MakeWinogradPlan(w, target, kInt8);
   return plan.ok() && IsClearlyCheaper(*plan);
+}
+
+}  // namespace
+
+TemplateEntry Conv2dWinogradCpuEntry() {
+  TemplateEntry entry = {"conv2d_winograd.cpu",
+                         4,
+                         "llvm",
+                         kKnobs,
+                         &RefusesFloat,
+                         &DefineSpace<false>,
+                         &DefaultConfig<false>,
+                         &Apply<false>};
+  entry.is_preferred = &IsPreferred<false>;
+  entry.only_reorders_sums = false;
+  return entry;
+}
+
+TemplateEntry Conv2dWinogradInt8CpuEntry() {
+  TemplateEntry entry = {
+      "conv2d_winograd_int8.cpu", 2,           "llvm", kKnobs, &RefusesInt8, &DefineSpace<true>,
+      &DefaultConfig<true>,       &Apply<true>};
+  entry.is_preferred = &IsPreferred<true>;
+  return entry;
 }
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-#include "src/templates/cpu/dense_packed.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <vector>
@@ -55,6 +55,15 @@ KernelLayouts FormOf(const Plan& plan, std::int64_t columns) {
   return layouts;
 }
 
+constexpr KnobDoc kKnobs[] = {
+    {"register_tile",
+     "Rows and blocks of columns whose sums stay in registers. A block is as many columns as a"
+     " vector has elements. The weight is packed in blocks of the columns of the tile."},
+    {"k_unroll",
+     "Steps of the reduction that are unrolled. A step is one product, or for 8-bit data the "
+     "products of one dot product."},
+};
+
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   std::vector<KnobValue> tiles;
   for (MatmulTile& tile : MatmulTiles(plan.m, plan.blocks, plan.registers)) {
@@ -71,21 +80,19 @@ std::int64_t MaxRows(const Workload& w, const Plan& plan) {
   return plan.k * w.data.dtype.bytes() % kBytesOfWay == 0 ? kWays : plan.m;
 }
 
-}  // namespace
-
-std::string DensePackedCpu::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (std::string reason = RefusesDense(w); !reason.empty()) return reason;
   if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
   auto plan = MakePlan(w, target);
   return plan.ok() ? "" : plan.status().message();
 }
 
-Result<ConfigSpace> DensePackedCpu::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   return SpaceOf(plan);
 }
 
-Result<Config> DensePackedCpu::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
   const MatmulTile best = DefaultMatmulTile(plan.m, plan.blocks, plan.registers, MaxRows(w, plan));
@@ -93,8 +100,8 @@ Result<Config> DensePackedCpu::DefaultConfig(const Workload& w, const Target& ta
       space, {{"register_tile", KnobValue{best}}, {"k_unroll", KnobValue{std::int64_t{4}}}});
 }
 
-Result<Kernel> DensePackedCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                     const Target& target, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   const MatmulTile& tile = config.Factors("register_tile");
   const std::int64_t columns = tile[1] * plan.lanes;
@@ -113,6 +120,12 @@ Result<Kernel> DensePackedCpu::Apply(const Workload& w, const Epilogue& epilogue
   if (stages.has_pad) ScheduleFlat(s, stages.pad, plan.lanes, target);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), layouts};
+}
+
+}  // namespace
+
+TemplateEntry DensePackedCpuEntry() {
+  return {"dense_packed.cpu", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
 }
 
 }  // namespace tilewright

@@ -1,7 +1,7 @@
 // Dense layers of few results: partial sums in vectors along K, the parts of K for threads, and
 // when that takes fewer cycles than a packed weight, whose vectors lie along columns.
 
-#include "src/templates/cpu/dense_thin.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <set>
@@ -54,6 +54,16 @@ bool FitsRegisters(const ThinPlan& plan, std::int64_t step, std::int64_t rows,
   const std::int64_t vectors = step / plan.lanes;
   return (rows * columns + std::min(rows, columns)) * vectors < plan.registers;
 }
+
+constexpr KnobDoc kKnobs[] = {
+    {"parts",
+     "Parts of the reduction that threads sum at the same time, in memory; one thread adds up "
+     "the parts. 1 leaves the reduction whole."},
+    {"step",
+     "Elements of the reduction that one part multiplies at a time, as vectors of partial "
+     "sums."},
+    {"register_tile", "Rows and columns of the result whose partial sums stay in registers."},
+};
 
 Result<ConfigSpace> ThinSpace(const ThinPlan& plan) {
   std::vector<KnobValue> tiles;
@@ -196,9 +206,7 @@ void ScheduleParts(Schedule& s, StageId parts, StageId sums, std::int64_t step,
   s.Vectorize(sums, lanes);
 }
 
-}  // namespace
-
-std::string DenseThinCpu::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (std::string reason = RefusesDense(w); !reason.empty()) return reason;
   if (!IsFloat32(w)) return "only float32";
   auto plan = MakeThinPlan(w, target);
@@ -206,12 +214,12 @@ std::string DenseThinCpu::Refuses(const Workload& w, const Target& target) {
   return plan->steps.empty() ? "only sums of whole vectors" : "";
 }
 
-Result<ConfigSpace> DenseThinCpu::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakeThinPlan(w, target));
   return ThinSpace(plan);
 }
 
-Result<Config> DenseThinCpu::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakeThinPlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, ThinSpace(plan));
   const DefaultPlan chosen = DefaultOf(plan);
@@ -220,8 +228,8 @@ Result<Config> DenseThinCpu::DefaultConfig(const Workload& w, const Target& targ
                               {"register_tile", KnobValue{chosen.tile}}});
 }
 
-Result<Kernel> DenseThinCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                   const Target& target, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto plan, MakeThinPlan(w, target));
   const std::int64_t parts = config.Integer("parts"), step = config.Integer("step");
   const std::vector<std::int64_t>& tile = config.Factors("register_tile");
@@ -248,12 +256,21 @@ Result<Kernel> DenseThinCpu::Apply(const Workload& w, const Epilogue& epilogue,
   return Kernel{std::move(s), KernelLayouts()};
 }
 
-bool DenseThinCpu::IsPreferred(const Workload& w, const Target& target) {
+bool IsPreferred(const Workload& w, const Target& target) {
   constexpr double kClearly = 0.8;
   auto plan = MakeThinPlan(w, target);
   if (!plan.ok()) return false;
   return (plan->m == 1 && ExceedsNearCache(*plan)) ||
          Cycles(*plan) < kClearly * PackedCycles(*plan);
+}
+
+}  // namespace
+
+TemplateEntry DenseThinCpuEntry() {
+  TemplateEntry entry = {"dense_thin.cpu", 1,     "llvm", kKnobs, &Refuses, &DefineSpace,
+                         &DefaultConfig,   &Apply};
+  entry.is_preferred = &IsPreferred;
+  return entry;
 }
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-#include "src/templates/cpu/depthwise_direct.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <string>
@@ -56,6 +56,20 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
   return tiles;
 }
 
+constexpr KnobDoc kKnobs[] = {
+    {"register_tile",
+     "Rows and columns of the result, for one block of channels, whose sums stay in registers."},
+    {"pass_tiles",
+     "Register tiles along the rows in one pass. Threads share passes, and `pad` = rows copies"
+     " the rows of one pass."},
+    {"unroll_kh",
+     "true unrolls the loop over kernel rows; the loop over kernel columns is always unrolled."},
+    {"pad",
+     "How padding is read: copy makes a padded copy of all data first, rows makes one of the "
+     "rows of a pass just before the pass, skip makes none and skips the taps outside the "
+     "data."},
+};
+
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   std::vector<KnobValue> tiles, pads;
   for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
@@ -84,9 +98,7 @@ PadPlace PlaceOf(const std::string& word) {
   return word == "rows" ? PadPlace::kRows : word == "skip" ? PadPlace::kInline : PadPlace::kWhole;
 }
 
-}  // namespace
-
-std::string DepthwiseDirectCpu::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op_name() != "depthwise_conv2d") return "only depthwise convolutions";
   if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
   auto plan = MakePlan(w, target);
@@ -94,12 +106,12 @@ std::string DepthwiseDirectCpu::Refuses(const Workload& w, const Target& target)
   return plan->shape.c == plan->shape.k ? "" : "only as many channels out as in";
 }
 
-Result<ConfigSpace> DepthwiseDirectCpu::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   return SpaceOf(plan);
 }
 
-Result<Config> DepthwiseDirectCpu::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
   const Tile tile = DefaultTile(plan);
@@ -114,8 +126,8 @@ Result<Config> DepthwiseDirectCpu::DefaultConfig(const Workload& w, const Target
                               {"pad", pads[pads.size() - 1]}});
 }
 
-Result<Kernel> DepthwiseDirectCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                         const Target& target, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   const Tile& tile = config.Factors("register_tile");
   DepthwiseNest nest;
@@ -148,6 +160,13 @@ Result<Kernel> DepthwiseDirectCpu::Apply(const Workload& w, const Epilogue& epil
   ScheduleDepthwiseNest(schedule, nest, plan.lanes, target);
   TW_RETURN_IF_ERROR(schedule.status());
   return Kernel{std::move(schedule), layouts};
+}
+
+}  // namespace
+
+TemplateEntry DepthwiseDirectCpuEntry() {
+  return {"depthwise_direct.cpu", 1,     "llvm", kKnobs, &Refuses, &DefineSpace,
+          &DefaultConfig,         &Apply};
 }
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-#include "src/templates/cpu/depthwise_pixels.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <string>
@@ -58,6 +58,15 @@ bool FitsLocally(const Plan& plan, const Tile& tile) {
          LowerLimits().max_local_bytes;
 }
 
+constexpr KnobDoc kKnobs[] = {
+    {"register_tile", "Rows and vectors of columns of the result whose sums stay in registers."},
+    {"unroll_kh",
+     "true unrolls the loop over kernel rows; the loop over kernel columns is always unrolled."},
+    {"pad",
+     "How padding is read: copy makes a padded copy of all data first, channel makes one of "
+     "each channel in the local memory of its thread."},
+};
+
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   std::vector<KnobValue> tiles, pads;
   for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
@@ -78,9 +87,7 @@ Tile DefaultTile(const Plan& plan) {
   return best;
 }
 
-}  // namespace
-
-std::string DepthwisePixelsCpu::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op_name() != "depthwise_conv2d") return "only depthwise convolutions";
   if (!IsFloat32(w)) return "only float32";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
@@ -91,12 +98,12 @@ std::string DepthwisePixelsCpu::Refuses(const Workload& w, const Target& target)
   return plan->shape.stride_w == 1 ? "" : "only windows that move by one column";
 }
 
-Result<ConfigSpace> DepthwisePixelsCpu::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   return SpaceOf(plan);
 }
 
-Result<Config> DepthwisePixelsCpu::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
   const Tile tile = DefaultTile(plan);
@@ -107,14 +114,13 @@ Result<Config> DepthwisePixelsCpu::DefaultConfig(const Workload& w, const Target
       space, {{"register_tile", KnobValue{tile}}, {"unroll_kh", KnobValue{unroll}}, {"pad", pad}});
 }
 
-Result<std::vector<Config>> DepthwisePixelsCpu::LayoutConfigs(const Workload& w,
-                                                              const Target& target) {
+Result<std::vector<Config>> LayoutConfigs(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto config, DefaultConfig(w, target));
   return std::vector<Config>{std::move(config)};
 }
 
-Result<Kernel> DepthwisePixelsCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                         const Target& target, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   const Tile& tile = config.Factors("register_tile");
   const bool unroll_kh = config.Integer("unroll_kh") != 0;
@@ -170,6 +176,15 @@ Result<Kernel> DepthwisePixelsCpu::Apply(const Workload& w, const Epilogue& epil
   }
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), layouts};
+}
+
+}  // namespace
+
+TemplateEntry DepthwisePixelsCpuEntry() {
+  TemplateEntry entry = {"depthwise_pixels.cpu", 1,     "llvm", kKnobs, &Refuses, &DefineSpace,
+                         &DefaultConfig,         &Apply};
+  entry.layout_configs = &LayoutConfigs;
+  return entry;
 }
 
 }  // namespace tilewright

@@ -6,7 +6,7 @@
 // are loaded, and rows of padding are skipped; only int8 data, whose zero becomes 128 when they are
 // shifted to uint8, get a padded copy, some rows at a time.
 
-#include "src/templates/cpu/depthwise_taps.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <string>
@@ -67,6 +67,17 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
   return tiles;
 }
 
+constexpr KnobDoc kKnobs[] = {
+    {"register_tile",
+     "Rows and columns of the result, for one block of channels, whose sums stay in registers."},
+    {"pass_tiles",
+     "Register tiles along the rows in one pass. Threads share passes, and `pad` = rows copies"
+     " the rows of one pass."},
+    {"pad",
+     "How padding is read: rows makes a padded copy of the rows of a pass just before the "
+     "pass, skip makes none and masks the loads at the edges."},
+};
+
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   std::vector<KnobValue> tiles, pads;
   for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
@@ -95,9 +106,7 @@ std::int64_t PassBytes(const Plan& plan, std::int64_t rows) {
   return read * ((s.ow - 1) * s.stride_w + RoundUp(s.s, kTaps)) * plan.lanes;
 }
 
-}  // namespace
-
-std::string DepthwiseTapsInt8Cpu::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op_name() != "depthwise_conv2d") return "only depthwise convolutions";
   if (!IsInt8(w)) return "only 8-bit data summed in int32";
   auto plan = MakePlan(w, target);
@@ -113,12 +122,12 @@ std::string DepthwiseTapsInt8Cpu::Refuses(const Workload& w, const Target& targe
   return s.r * CeilDiv(s.s, kTaps) <= kMaxUnrolledProducts ? "" : "only kernels of few taps";
 }
 
-Result<ConfigSpace> DepthwiseTapsInt8Cpu::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   return SpaceOf(plan);
 }
 
-Result<Config> DepthwiseTapsInt8Cpu::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
   const Tile tile = DefaultTile(plan);
@@ -139,8 +148,8 @@ Result<Config> DepthwiseTapsInt8Cpu::DefaultConfig(const Workload& w, const Targ
                               {"pad", pads[pads.size() - 1]}});
 }
 
-Result<Kernel> DepthwiseTapsInt8Cpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                           const Target& target, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   const Tile& tile = config.Factors("register_tile");
   DepthwiseNest nest;
@@ -168,10 +177,19 @@ Result<Kernel> DepthwiseTapsInt8Cpu::Apply(const Workload& w, const Epilogue& ep
   return Kernel{std::move(schedule), layouts};
 }
 
-bool DepthwiseTapsInt8Cpu::IsPreferred(const Workload& w, const Target&) {
+bool IsPreferred(const Workload& w, const Target&) {
   const auto shape = ConvShapeOf(w);
   // Padded copies of rows of which only every second one begins a window cost more than they save.
   return shape.ok() && (w.data.dtype == kUInt8 || shape->stride_h * shape->stride_w < 4);
+}
+
+}  // namespace
+
+TemplateEntry DepthwiseTapsInt8CpuEntry() {
+  TemplateEntry entry = {
+      "depthwise_taps_int8.cpu", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
+  entry.is_preferred = &IsPreferred;
+  return entry;
 }
 
 }  // namespace tilewright

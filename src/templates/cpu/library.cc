@@ -1,10 +1,15 @@
-#include "src/templates/cpu/library.h"
+// Templates that have oneDNN compute the anchor and generate code for what follows it. They refuse
+// what may differ from the exact result: without VNNI instructions the library's 8-bit products
+// saturate, and some of its convolutions compute sums of integers by way of float32.
+
+#include "src/templates/cpu/templates.h"
 
 #include <vector>
 
 #include "src/base/math.h"
 #include "src/target/cpu.h"
 #include "src/target/device.h"
+#include "src/templates/library_stage.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
 
@@ -72,9 +77,16 @@ Result<std::vector<Arrangement>> ArrangementsOf(const Workload& w, const Target&
   return ArrangementsOf(shape, features.float_lanes(), !IsFloat32(w));
 }
 
-}  // namespace
+struct Dnnl {
+  static constexpr std::string_view kName = "dnnl";
+  static std::string Refuses(const Workload& w, const Target& target) {
+    if (std::string reason = RefusesTarget(target); !reason.empty()) return reason;
+    // Version 2.6.3 multiplies matrices of unsigned data exactly, of signed data through float32.
+    return RefusesInexact(w, target, w.data.shape.back(), w.data.dtype != kUInt8);
+  }
+};
 
-std::string Conv2dDnnl::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op != OpKind::kConv2d) return "only convolutions";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
   if (std::string reason = RefusesTarget(target); !reason.empty()) return reason;
@@ -84,20 +96,26 @@ std::string Conv2dDnnl::Refuses(const Workload& w, const Target& target) {
                         /*through_float=*/true);
 }
 
-Result<ConfigSpace> Conv2dDnnl::DefineSpace(const Workload& w, const Target& target) {
+constexpr KnobDoc kKnobs[] = {
+    {"layout",
+     "Layouts of data and result: blocked has channels in blocks of the target's vector lanes,"
+     " channels_last is NHWC, plain is NCHW."},
+};
+
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto all, ArrangementsOf(w, target));
   std::vector<KnobValue> names;
   for (Arrangement& one : all) names.push_back(KnobValue{std::move(one.name)});
   return MakeSpace({Knob::Candidates("layout", KnobKind::kOther, std::move(names))});
 }
 
-Result<Config> Conv2dDnnl::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   return space.At(0);
 }
 
-Result<Kernel> Conv2dDnnl::Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
-                                 const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto all, ArrangementsOf(w, target));
   const KnobValue* layout = config.Find("layout");
   for (const Arrangement& one : all) {
@@ -111,10 +129,18 @@ Result<Kernel> Conv2dDnnl::Apply(const Workload& w, const Epilogue& epilogue, co
   return InvalidArgument("no such layout: " + config.ToString());
 }
 
-std::string Dnnl::Refuses(const Workload& w, const Target& target) {
-  if (std::string reason = RefusesTarget(target); !reason.empty()) return reason;
-  // Version 2.6.3 multiplies matrices of unsigned data exactly, of signed data through float32.
-  return RefusesInexact(w, target, w.data.shape.back(), w.data.dtype != kUInt8);
+}  // namespace
+
+TemplateEntry Conv2dDnnlEntry() {
+  return {"conv2d.dnnl", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
+}
+
+TemplateEntry DenseDnnlEntry() {
+  return LibraryProducts<OpKind::kDense, Dnnl>("dense.dnnl", "llvm");
+}
+
+TemplateEntry BatchMatmulDnnlEntry() {
+  return LibraryProducts<OpKind::kBatchMatmul, Dnnl>("batch_matmul.dnnl", "llvm");
 }
 
 }  // namespace tilewright

@@ -2,19 +2,22 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "src/schedule/schedule.h"
 #include "src/space/config.h"
 #include "src/target/target.h"
+#include "src/templates/registry.h"
+#include "src/tensor/workload.h"
 
 namespace tilewright {
 
 // Pieces that several templates for CUDA are made of.
 
-/// What templates without special instructions serve, as the reason to refuse anything else.
-inline constexpr const char* kPlainTypes =
-    "only float32, float16 summed in float32, or 8-bit summed in int32";
+/// Empty for types that are summed without special instructions on a GPU; else the reason why a
+/// template without them does not serve the workload.
+std::string RefusesPlainTypes(const Workload& workload, const Target& target);
 
 /// Threads of a block, z first.
 using BlockThreads = std::array<std::int64_t, 3>;
@@ -36,8 +39,18 @@ void BindThreadLoops(Schedule& schedule, StageId stage, const std::array<LoopId,
 /// thread loop.
 LoopId BindTiles(Schedule& schedule, StageId stage, const std::array<TiledAxis, 3>& axes);
 
-/// The same for two axes: y and x.
-LoopId BindPlane(Schedule& schedule, StageId stage, const TiledAxis& y, const TiledAxis& x);
+/// Loops of a stage whose tiles are bound to grid and block.
+struct BoundTiles {
+  LoopId block;   ///< the outermost block loop
+  LoopId thread;  ///< the innermost thread loop
+  BlockThreads threads;
+};
+/// Tiles the two axes of a matrix by these factors, orders the loops and binds them: rows to y of
+/// grid and block and columns to x, or the other way round. Errors: those of CheckBlock.
+Result<BoundTiles> TilePlane(Schedule& schedule, StageId stage,
+                             const std::vector<std::int64_t>& row_factors,
+                             const std::vector<std::int64_t>& column_factors,
+                             bool rows_along_x = false);
 
 /// Threads of a block dealt to four or more tiled axes: some outer ones, then f, y and x.
 struct ThreadDistribution {
@@ -48,6 +61,11 @@ struct ThreadDistribution {
 /// and binds the thread loops, which must be adjacent.
 ThreadDistribution DistributeThreads(Schedule& schedule, StageId stage,
                                      const std::vector<TiledAxis>& axes, bool fuse_yx);
+
+/// Tiles the axes n, f, y and x of a convolution's result by the knobs tile_n, tile_f, tile_y and
+/// tile_x, orders the loops and binds them: blocks z = n, y = f, x = pixels; threads as
+/// DistributeThreads does, with the knob fuse_yx. Errors: those of CheckBlock.
+Result<BoundTiles> TileImages(Schedule& schedule, StageId result, const Config& config);
 
 /// Cuts each reduction axis of a sum in outer and inner part by its factors and orders the loops:
 /// outer parts (in the order `outer` names them, if it does), inner parts, spatial axes. Returns
@@ -74,9 +92,25 @@ struct ConvTile {
 };
 ConvTile DefaultConvTile(std::int64_t channels, std::int64_t height, std::int64_t width);
 
-/// Knobs "auto_unroll_max_step" with these values and "unroll_explicit".
-std::vector<Result<Knob>> UnrollKnobs(const Target& target, std::vector<std::int64_t> steps);
-/// Puts them on a loop.
+/// A space of these knobs, then "auto_unroll_max_step" with the values `steps` and
+/// "unroll_explicit", then the knobs `last`.
+Result<ConfigSpace> SpaceWithUnroll(std::vector<Result<Knob>> knobs, const Target& target,
+                                    std::vector<std::int64_t> steps,
+                                    std::vector<Result<Knob>> last = {});
+/// Documentation of these knobs, and of the knob "fuse_yx" (DistributeThreads).
+inline constexpr KnobDoc kUnrollStepsDoc = {"auto_unroll_max_step",
+                                            "Loops of a thread are unrolled if their iterations, "
+                                            "with those of the loops inside, are at most "
+                                            "this many. 0 unrolls none."};
+inline constexpr KnobDoc kUnrollExplicitDoc = {
+    "unroll_explicit",
+    "1 unrolls the loops that auto_unroll_max_step chooses; 0 leaves all unrolling to the compiler "
+    "of the device."};
+inline constexpr KnobDoc kFuseYxDoc = {
+    "fuse_yx",
+    "Axes of the threads of a block. 0: x = columns, y = rows, z = all others. 1: x = rows and "
+    "columns, y = output channels, z = all others."};
+/// Puts these two knobs on a loop.
 void PragmaUnroll(Schedule& schedule, StageId stage, LoopId loop, const Config& config);
 
 /// The stages of an anchor on a GPU: sums in registers, padding computed where it is read.
@@ -89,5 +123,7 @@ GpuStages PrepareGpuStages(Schedule& schedule);
 
 /// Errors: kInvalidArgument if a block of so many threads is not legal.
 Status CheckBlock(const BlockThreads& threads);
+/// Threads of a block: the third factors of the knobs for z, y and x. Errors: those of CheckBlock.
+Result<BlockThreads> BlockThreadsOf(const Config& config, const std::array<const char*, 3>& knobs);
 
 }  // namespace tilewright

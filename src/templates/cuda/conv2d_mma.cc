@@ -1,4 +1,4 @@
-#include "src/templates/cuda/conv2d_mma.h"
+#include "src/templates/cuda/templates.h"
 
 #include "src/templates/cuda/mma.h"
 #include "src/tensor/compute/implicit_gemm.h"
@@ -23,9 +23,7 @@ Result<ConvProduct> ConvProductOf(const Workload& w, const Target& target) {
   return product;
 }
 
-}  // namespace
-
-std::string Conv2dMmaCuda::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op != OpKind::kConv2d || w.groups != 1) return "only convolutions of one group";
   // Blocks of 16 rows are the smallest whose last one may be partial.
   constexpr std::int64_t kFewestPixels = 16;
@@ -35,18 +33,18 @@ std::string Conv2dMmaCuda::Refuses(const Workload& w, const Target& target) {
   return "";
 }
 
-Result<ConfigSpace> Conv2dMmaCuda::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto product, ConvProductOf(w, target));
   return MmaSpace(*product.mma, product.sizes, target);
 }
 
-Result<Config> Conv2dMmaCuda::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto product, ConvProductOf(w, target));
   return MmaDefault(*product.mma, product.sizes, target);
 }
 
-Result<Kernel> Conv2dMmaCuda::Apply(const Workload& w, const Epilogue& epilogue,
-                                    const Target& target, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto product, ConvProductOf(w, target));
   const MmaIntrinsic& mma = *product.mma;
   TW_RETURN_IF_ERROR(CheckMmaBlock(mma, product.sizes, target, config));
@@ -56,6 +54,12 @@ Result<Kernel> Conv2dMmaCuda::Apply(const Workload& w, const Epilogue& epilogue,
   ScheduleMma(s, mma, config);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), product.gemm.layouts};
+}
+
+}  // namespace
+
+TemplateEntry Conv2dMmaCudaEntry() {
+  return {"conv2d_mma.cuda", 2, "cuda", MmaKnobs(), &Refuses, &DefineSpace, &DefaultConfig, &Apply};
 }
 
 }  // namespace tilewright

@@ -22,6 +22,23 @@ constexpr std::int64_t kX = MmaIntrinsic::kThreadsX, kY = MmaIntrinsic::kThreads
 /// What one thread loads or stores at most in one access.
 constexpr std::int64_t kAccessBytes = 16;
 
+constexpr KnobDoc kMmaKnobs[] = {
+    {"warps_m", "Warps of a block along the rows."},
+    {"warps_n", "Warps of a block along the columns."},
+    {"tiles_m", "Tensor-core products of a warp along the rows."},
+    {"tiles_n", "Tensor-core products of a warp along the columns."},
+    {"steps_k",
+     "Tensor-core products along the sum whose operands are copied to shared memory at once."},
+    {"copy_bytes", "Bytes of one access of a thread that copies an operand to shared memory."},
+    {"stages",
+     "Copies of each operand in shared memory. 1 copies before each step; more are filled "
+     "asynchronously for the steps that follow (sm_80 and later)."},
+    {"pad_bytes",
+     "Bytes left free in shared memory after the rows or columns of one thread, so that those "
+     "of the next thread are in other banks."},
+    kUnrollStepsDoc,
+};
+
 /// Powers of two up to `most`: how many times `unit` fits into the extent; without `partial` only
 /// those of which the extent is a multiple.
 std::vector<std::int64_t> Powers(std::int64_t extent, std::int64_t unit, std::int64_t most,
@@ -126,6 +143,8 @@ Result<const MmaIntrinsic*> ChooseMma(const Workload& w, const Target& target,
                      " have no product for these types that fits " + std::to_string(sizes.m) +
                      " x " + std::to_string(sizes.n) + " sums of " + std::to_string(sizes.k));
 }
+
+std::span<const KnobDoc> MmaKnobs() { return kMmaKnobs; }
 
 Result<ConfigSpace> MmaSpace(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto stages, StagesOf(mma, sizes, target));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,11 +30,8 @@ std::string RefusesMmaTypes(const Workload& workload, const Target& target);
 Result<const MmaIntrinsic*> ChooseMma(const Workload& workload, const Target& target,
                                       const MmaSizes& sizes);
 
-/// The knobs: warps_m, warps_n (of a block), tiles_m, tiles_n (products of a warp, side by side),
-/// steps_k (one after the other, staged in shared memory at once), copy_bytes (of one access of a
-/// thread to global and shared memory), stages (copies in shared memory: 1, or several that are
-/// filled asynchronously, for sm_80 on), pad_bytes (left out there after all rows or columns of one
-/// thread, so that those of the next one lie in other banks), auto_unroll_max_step.
+/// The knobs of a product, and their documentation.
+std::span<const KnobDoc> MmaKnobs();
 Result<ConfigSpace> MmaSpace(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target);
 /// A block of 64 x 64 where there are as many rows and columns, copied ahead where the target can.
 Result<Config> MmaDefault(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target);

@@ -3,20 +3,25 @@
 #include <functional>
 
 #include "src/space/config.h"
+#include "src/templates/registry.h"
 #include "src/templates/vta/alu_epilogue.h"
 #include "src/tensor/workload.h"
 
 namespace tilewright {
 
-// What the templates of VTA operators without products are made of: the knobs tile_co, tile_h and
-// tile_w of AutoTVM's `add.vta`, over the result.
+// Parts of the templates of VTA operators without products, which have the knobs of AutoTVM's
+// `add.vta` over the result.
 
 /// Sizes of the result in blocks. `op`: the operator that the template serves.
 /// Errors: kUnsupported with what the ALU cannot do.
 Result<vta::ResultBlocks> AluResultOf(const vta::Design& design, const Workload& workload,
                                       OpKind op);
 
-/// The knobs over a result.
+/// The knobs over a result, and their documentation.
+inline constexpr KnobDoc kAluKnobs[] = {
+    {"tile_co", "Channel blocks of the result: tiles, channel blocks of one tile."},
+    {"tile_h", "Rows of the result: tiles, rows of one tile."},
+    {"tile_w", "Columns of the result: tiles, columns of one tile."}};
 Result<ConfigSpace> AluSpace(const vta::ResultBlocks& result);
 /// `result` in the blocks of a config.
 vta::ResultBlocks WithBlocks(vta::ResultBlocks result, const Config& config);

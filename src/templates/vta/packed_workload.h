@@ -22,6 +22,25 @@ Status CheckPackedOperands(const vta::Design& design, const Workload& workload,
 /// Errors: those of CheckPackedOperands and ConvShapeOf; kUnsupported if it is dilated.
 Result<ConvShape> PackedConvShapeOf(const vta::Design& design, const Workload& workload);
 
+/// The sizes in blocks that a convolution (PackedConv2d) and a transposed one
+/// (PackedConv2dTranspose) have in common.
+template <typename Conv>
+Conv InBlocks(const vta::Design& design, const ConvShape& shape) {
+  Conv conv;
+  conv.batch = shape.n / design.batch();
+  conv.ci = shape.c / shape.groups / design.block();
+  conv.co = shape.k / design.block();
+  conv.height = shape.h;
+  conv.width = shape.w;
+  conv.kernel_h = shape.r;
+  conv.kernel_w = shape.s;
+  conv.stride_h = shape.stride_h;
+  conv.stride_w = shape.stride_w;
+  conv.pad_h = shape.pad_top;
+  conv.pad_w = shape.pad_left;
+  return conv;
+}
+
 /// A convolution of one group, or of several, in blocks.
 /// Errors: kUnsupported with what a packed convolution cannot be.
 Result<vta::PackedConv2d> PackedConv2dOf(const vta::Design& design, const Workload& workload);

@@ -1,0 +1,50 @@
+#include "src/templates/knob_docs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tilewright {
+namespace {
+
+/// Whether a name is that of the documentation, or its part before "<" and a number.
+bool IsNamed(std::string_view documented, std::string_view knob) {
+  const std::size_t prefix = documented.find('<');
+  if (prefix == std::string_view::npos) return knob == documented;
+  return knob.size() > prefix && knob.starts_with(documented.substr(0, prefix)) &&
+         knob.find_first_not_of("0123456789", prefix) == std::string_view::npos;
+}
+
+}  // namespace
+
+const KnobDoc* FindKnobDoc(const TemplateEntry& entry, std::string_view knob) {
+  const auto found = std::ranges::find_if(
+      entry.knobs, [&](const KnobDoc& doc) { return IsNamed(doc.name, knob); });
+  return found == entry.knobs.end() ? nullptr : &*found;
+}
+
+std::string DescribeKnobs(const TemplateRegistry& templates) {
+  std::string page =
+      "# Knobs of the templates\n\n"
+      "Generated from the entries of the built-in templates ([templates.md](templates.md));\n"
+      "`TILEWRIGHT_REWRITE_GOLDEN=1 templates_tests --gtest_filter=KnobDocsTest.*` rewrites this "
+      "page."
+      "\n\n"
+      "A knob with several values in brackets splits an axis: the text names the factors in their "
+      "order.\nA name such as `tile_<axis>` stands for one knob for each number.\n"
+      "`tilewright space TASK` prints the knobs of a task with their values.\n";
+  for (const TemplateEntry& entry : templates.all()) {
+    page += fmt::format("\n## {}\n", entry.key);
+    if (entry.knobs.empty()) {
+      page += "No knobs.\n";
+      continue;
+    }
+    page += "| knob | meaning |\n|---|---|\n";
+    for (const KnobDoc& doc : entry.knobs) {
+      page += fmt::format("| `{}` | {} |\n", doc.name, doc.description);
+    }
+  }
+  return page;
+}
+
+}  // namespace tilewright
