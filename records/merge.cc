@@ -149,7 +149,7 @@ Result<std::int64_t> RefuseRows(const Database& db, RowValidator& inspector, Cop
 
 Result<MergeReport> MergeOne(const TemplateRegistry& templates, const Database& db,
                              const std::string& path) {
-  TW_RETURN_IF_ERROR(AttachedSource::Attach(db, path));
+  TW_ASSIGN_OR_RETURN(const auto attached, AttachedSource::Attach(db, path));
   TW_ASSIGN_OR_RETURN(auto source_id, StoreIdOf(db, "source"));
   TW_ASSIGN_OR_RETURN(auto own_id, StoreIdOf(db, "main"));
   MergeReport report;
@@ -260,7 +260,7 @@ namespace {
 Status FillPart(const std::string& source, SplitPart& part, SplitBy by) {
   if (FileExists(part.path)) return InvalidArgument(part.path + ": exists");
   TW_ASSIGN_OR_RETURN(auto db, OpenForMerging(part.path));
-  TW_RETURN_IF_ERROR(AttachedSource::Attach(db, source));
+  TW_ASSIGN_OR_RETURN(const auto attached, AttachedSource::Attach(db, source));
   TW_ASSIGN_OR_RETURN(auto source_id, StoreIdOf(db, "source"));
   TW_ASSIGN_OR_RETURN(auto own_id, StoreIdOf(db, "main"));
   TW_ASSIGN_OR_RETURN(auto copier, Copier::Create(db, source_id, own_id));
@@ -294,7 +294,7 @@ Result<std::vector<SplitPart>> SplitStore(const std::string& store, const std::s
   std::int64_t trials = 0;
   {
     TW_ASSIGN_OR_RETURN(auto db, OpenMemory());
-    TW_RETURN_IF_ERROR(AttachedSource::Attach(db, path));
+    TW_ASSIGN_OR_RETURN(const auto attached, AttachedSource::Attach(db, path));
     TW_ASSIGN_OR_RETURN(trials, QueryInt(db, "SELECT count(*) FROM source.trial"));
     TW_ASSIGN_OR_RETURN(auto values, Statement::Prepare(db, "SELECT DISTINCT value FROM (" +
                                                                 ValuesOf(by) + ") ORDER BY value"));

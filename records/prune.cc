@@ -91,11 +91,11 @@ Result<VacuumReport> VacuumStore(const std::string& path, const std::string& int
   if (!before.ok()) return before.status().WithContext(path);
   report.bytes_before = *before;
   if (into.empty()) {
-    TW_RETURN_IF_ERROR(Store::Open(path, Store::Mode::kReadWrite));
+    TW_ASSIGN_OR_RETURN(const auto store, Store::Open(path, Store::Mode::kReadWrite));
     TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Mode::kReadWriteCreate));
     TW_RETURN_IF_ERROR(db.Execute("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"));
   } else {
-    TW_RETURN_IF_ERROR(Store::Open(path, Store::Mode::kReadOnly));
+    TW_ASSIGN_OR_RETURN(const auto store, Store::Open(path, Store::Mode::kReadOnly));
     TW_ASSIGN_OR_RETURN(auto db, Database::Open(path, Database::Mode::kReadOnly));
     TW_ASSIGN_OR_RETURN(auto copy, Statement::Prepare(db, "VACUUM INTO ?1"));
     const Status copied = copy.Bind(1, into).Run();

@@ -153,8 +153,9 @@ bool IsStatistics(const SchemaParts::key_type& part, std::string_view sql) {
 /// What is foreign in a store of this version, a line for each part.
 Result<std::vector<std::string>> CompareParts(const Database& db, std::string_view schema,
                                               std::int64_t version) {
-  static TW_ASSIGN_OR_RETURN(const std::vector<SchemaParts> kExpected, MakeExpectedParts());
-  const SchemaParts& expected = kExpected[static_cast<std::size_t>(version)];
+  static const Result<std::vector<SchemaParts>> kExpected = MakeExpectedParts();
+  TW_RETURN_IF_ERROR(kExpected);
+  const SchemaParts& expected = (*kExpected)[static_cast<std::size_t>(version)];
   TW_ASSIGN_OR_RETURN(auto seen, PartsOf(db, schema));
   std::vector<std::string> lines;
   for (const auto& [part, sql] : seen) {

@@ -35,7 +35,7 @@ Result<std::vector<std::string>> Column(const Database& db, const std::string& s
 /// Copies the trials that `select` names, and what they need, from the store at `path`.
 Result<RefusedRows> CopyFrom(const TemplateRegistry& templates, const Database& db,
                              const std::string& path, const std::string& select) {
-  TW_RETURN_IF_ERROR(AttachedSource::Attach(db, path));
+  TW_ASSIGN_OR_RETURN(const auto attached, AttachedSource::Attach(db, path));
   auto source_id = StoreIdOf(db, "source");
   if (!source_id.ok()) return source_id.status().WithContext(path);
   auto refused = FindCurrent(templates, db, "source");
