@@ -15,6 +15,14 @@
 
 namespace tilewright {
 
+TemplateEntry LoopTemplate(std::string_view key, int version, std::string_view device,
+                           std::span<const KnobDoc> knobs, decltype(TemplateEntry::refuses) refuses,
+                           decltype(TemplateEntry::define_space) define_space,
+                           decltype(TemplateEntry::default_config) default_config,
+                           decltype(TemplateEntry::apply) apply) {
+  return {key, version, device, knobs, refuses, define_space, default_config, apply};
+}
+
 TemplateRegistry TemplateRegistry::BuiltIn() {
   TemplateRegistry registry;
   for (const std::span<const TemplateMaker> makers : {std::span<const TemplateMaker>(kCpuTemplates),

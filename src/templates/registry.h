@@ -65,6 +65,12 @@ struct TemplateEntry {
   Callback<Result<std::vector<Config>>(const Workload&, const Target&)> layout_configs = nullptr;
 };
 
+/// Returns the entry of a template that makes loops, its optional members at their defaults.
+TemplateEntry LoopTemplate(std::string_view key, int version, std::string_view device,
+                           std::span<const KnobDoc> knobs, decltype(TemplateEntry::refuses) refuses,
+                           decltype(TemplateEntry::define_space) define_space,
+                           decltype(TemplateEntry::default_config) default_config,
+                           decltype(TemplateEntry::apply) apply);
 /// Makes the entry of one built-in template.
 using TemplateMaker = TemplateEntry (*)();
 

@@ -37,7 +37,8 @@ Result<Kernel> Apply(const Workload& workload, const Epilogue&, const Target& ta
 
 /// The same template for a device.
 TemplateEntry EntryFor(std::string_view key, std::string_view device) {
-  return {key, 1, device, {}, &RefusesAnyExpression, &DefineSpace, &DefaultConfig, &Apply};
+  return LoopTemplate(key, 1, device, {}, &RefusesAnyExpression, &DefineSpace, &DefaultConfig,
+                      &Apply);
 }
 
 }  // namespace

@@ -86,7 +86,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
 }  // namespace
 
 TemplateEntry AutoFlatEntry() {
-  return {"auto.cpu/flat", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
+  return LoopTemplate("auto.cpu/flat", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
+                      &Apply);
 }
 
 }  // namespace tilewright

@@ -88,7 +88,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
 }  // namespace
 
 TemplateEntry AutoFlatCudaEntry() {
-  return {"auto.cuda/flat", 1, "cuda", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
+  return LoopTemplate("auto.cuda/flat", 1, "cuda", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
+                      &Apply);
 }
 
 }  // namespace tilewright

@@ -317,7 +317,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
 }  // namespace
 
 TemplateEntry AutoMmaCudaEntry() {
-  return {"auto.cuda/mma", 1, "cuda", MmaKnobs(), &Refuses, &DefineSpace, &DefaultConfig, &Apply};
+  return LoopTemplate("auto.cuda/mma", 1, "cuda", MmaKnobs(), &Refuses, &DefineSpace,
+                      &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

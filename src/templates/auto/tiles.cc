@@ -17,6 +17,7 @@
 #include "src/templates/auto/rules.h"
 #include "src/templates/auto/templates.h"
 #include "src/templates/auto/tile_stages.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 
@@ -385,11 +386,6 @@ std::string Refuses(const Workload& w, const Target& target) {
   return plan.ok() ? "" : plan.status().message();
 }
 
-Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, PlanTiles(w, target));
-  return TilesSpace(plan);
-}
-
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, PlanTiles(w, target));
   TW_ASSIGN_OR_RETURN(auto space, TilesSpace(plan));
@@ -475,7 +471,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
 }  // namespace
 
 TemplateEntry AutoTilesEntry() {
-  return {"auto.cpu/tiles", 3, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
+  return LoopTemplate("auto.cpu/tiles", 3, "llvm", kKnobs, &Refuses,
+                      &SpaceByPlan<&PlanTiles, &TilesSpace>, &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

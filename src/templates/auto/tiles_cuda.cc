@@ -386,7 +386,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
 }  // namespace
 
 TemplateEntry AutoTilesCudaEntry() {
-  return {"auto.cuda/tiles", 1, "cuda", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
+  return LoopTemplate("auto.cuda/tiles", 1, "cuda", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
+                      &Apply);
 }
 
 }  // namespace tilewright

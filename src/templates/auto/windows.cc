@@ -17,6 +17,7 @@
 #include "src/templates/auto/rules.h"
 #include "src/templates/auto/templates.h"
 #include "src/templates/auto/tile_stages.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 
@@ -275,11 +276,6 @@ std::string Refuses(const Workload& w, const Target& target) {
   return plan.ok() ? "" : plan.status().message();
 }
 
-Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, PlanWindows(w, target));
-  return WindowsSpace(plan);
-}
-
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, PlanWindows(w, target));
   TW_ASSIGN_OR_RETURN(auto space, WindowsSpace(plan));
@@ -374,7 +370,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
 }  // namespace
 
 TemplateEntry AutoWindowsEntry() {
-  return {"auto.cpu/windows", 2, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
+  return LoopTemplate("auto.cpu/windows", 2, "llvm", kKnobs, &Refuses,
+                      &SpaceByPlan<&PlanWindows, &WindowsSpace>, &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

@@ -107,7 +107,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 }  // namespace
 
 TemplateEntry AnchorPlainCpuEntry() {
-  return {"anchor_plain.cpu", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
+  return LoopTemplate("anchor_plain.cpu", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
+                      &Apply);
 }
 
 }  // namespace tilewright

@@ -5,6 +5,7 @@
 #include "src/base/math.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/matmul_tile.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -53,11 +54,6 @@ std::string Refuses(const Workload& w, const Target& target) {
   return sizes.ok() ? "" : sizes.status().message();
 }
 
-Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto sizes, SizesOf(w, target));
-  return SpaceOf(sizes);
-}
-
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto sizes, SizesOf(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(sizes));
@@ -90,8 +86,14 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 }  // namespace
 
 TemplateEntry BatchMatmulPackedCpuEntry() {
-  return {
-      "batch_matmul_packed.cpu", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
+  return {"batch_matmul_packed.cpu",
+          1,
+          "llvm",
+          kKnobs,
+          &Refuses,
+          &SpaceByPlan<&SizesOf, &SpaceOf>,
+          &DefaultConfig,
+          &Apply};
 }
 
 }  // namespace tilewright

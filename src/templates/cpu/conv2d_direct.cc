@@ -14,6 +14,7 @@
 #include "src/schedule/lower/lower.h"
 #include "src/templates/cpu/conv_nest.h"
 #include "src/templates/cpu/dot_choice.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
 
@@ -335,8 +336,8 @@ std::int64_t WeightDistance(const Plan& plan, const ConvNest& nest) {
   return nest.oc_blocks * (plan.shape.c / block);
 }
 
-Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Target& target,
-                         const Config& config) {
+Result<Kernel> ApplyPlan(const Plan& plan, const Workload&, const Epilogue& epilogue,
+                         const Target& target, const Config& config) {
   ConvNest nest;
   const Tile& tile = config.Factors("register_tile");
   if (tile.size() != 3 || Product(tile) > AccumulatorBudget(plan, tile[0])) {
@@ -425,7 +426,7 @@ std::string RefusesHalfBlocks(const Workload& w, const Target& target) {
 }
 
 // Plans of the three templates.
-using PlanMaker = Result<Plan> (*)(const Workload&, const Target&);
+
 Result<Plan> FloatPlan(const Workload& w, const Target& target) {
   return MakePlan(w, target, false);
 }
@@ -434,64 +435,25 @@ Result<Plan> HalfBlocksPlan(const Workload& w, const Target& target) {
   return MakePlan(w, target, IsInt8(w), Blocks::kHalves);
 }
 
-template <PlanMaker kMake>
-Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, kMake(w, target));
-  return SpaceOf(plan);
-}
-
-template <PlanMaker kMake>
-Result<Config> DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, kMake(w, target));
-  return DefaultOf(plan);
-}
-
-template <PlanMaker kMake>
-Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
-                     const Config& config) {
-  TW_ASSIGN_OR_RETURN(auto plan, kMake(w, target));
-  return ApplyPlan(plan, epilogue, target, config);
-}
-
-Result<std::vector<Config>> HalfBlocksConfigs(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto config, DefaultConfig<&HalfBlocksPlan>(w, target));
-  return std::vector<Config>{std::move(config)};
+template <auto kPlan>
+TemplateEntry EntryFor(std::string_view key, decltype(TemplateEntry::refuses) refuses) {
+  return LoopTemplate(key, 1, "llvm", kKnobs, refuses, &SpaceByPlan<kPlan, &SpaceOf>,
+                      &DefaultByPlan<kPlan, &DefaultOf>, &ApplyByPlan<kPlan, &ApplyPlan>);
 }
 
 }  // namespace
 
 TemplateEntry Conv2dDirectCpuEntry() {
-  return {"conv2d_direct.cpu",
-          1,
-          "llvm",
-          kKnobs,
-          &RefusesFloat,
-          &DefineSpace<&FloatPlan>,
-          &DefaultConfig<&FloatPlan>,
-          &Apply<&FloatPlan>};
+  return EntryFor<&FloatPlan>("conv2d_direct.cpu", &RefusesFloat);
 }
 
 TemplateEntry Conv2dDirectInt8CpuEntry() {
-  return {"conv2d_direct_int8.cpu",
-          1,
-          "llvm",
-          kKnobs,
-          &RefusesInt8,
-          &DefineSpace<&Int8Plan>,
-          &DefaultConfig<&Int8Plan>,
-          &Apply<&Int8Plan>};
+  return EntryFor<&Int8Plan>("conv2d_direct_int8.cpu", &RefusesInt8);
 }
 
 TemplateEntry Conv2dHalfBlocksCpuEntry() {
-  TemplateEntry entry = {"conv2d_half_blocks.cpu",
-                         1,
-                         "llvm",
-                         kKnobs,
-                         &RefusesHalfBlocks,
-                         &DefineSpace<&HalfBlocksPlan>,
-                         &DefaultConfig<&HalfBlocksPlan>,
-                         &Apply<&HalfBlocksPlan>};
-  entry.layout_configs = &HalfBlocksConfigs;
+  TemplateEntry entry = EntryFor<&HalfBlocksPlan>("conv2d_half_blocks.cpu", &RefusesHalfBlocks);
+  entry.layout_configs = &OnlyDefault<&DefaultByPlan<&HalfBlocksPlan, &DefaultOf>>;
   return entry;
 }
 

@@ -244,30 +244,18 @@ Result<Kernel> ApplyDepthwise(const Workload& w, const Epilogue& epilogue, const
 }  // namespace
 
 TemplateEntry Conv2dNchwcX86Entry() {
-  return {"conv2d_NCHWc.x86", 1,           "llvm",        kKnobs,
-          &RefusesPlain,      &PlainSpace, &PlainDefault, &ApplyPlain};
+  return LoopTemplate("conv2d_NCHWc.x86", 1, "llvm", kKnobs, &RefusesPlain, &PlainSpace,
+                      &PlainDefault, &ApplyPlain);
 }
 
 TemplateEntry Conv2dNchwcInt8X86Entry() {
-  return {"conv2d_NCHWc_int8.x86",
-          1,
-          "llvm",
-          kKnobs,
-          &RefusesInt8,
-          &Int8Space,
-          &Int8Default,
-          &ApplyInt8};
+  return LoopTemplate("conv2d_NCHWc_int8.x86", 1, "llvm", kKnobs, &RefusesInt8, &Int8Space,
+                      &Int8Default, &ApplyInt8);
 }
 
 TemplateEntry DepthwiseNchwcX86Entry() {
-  return {"depthwise_conv2d_NCHWc.x86",
-          1,
-          "llvm",
-          kDepthwiseKnobs,
-          &RefusesDepthwise,
-          &DepthwiseSpace,
-          &DepthwiseDefault,
-          &ApplyDepthwise};
+  return LoopTemplate("depthwise_conv2d_NCHWc.x86", 1, "llvm", kDepthwiseKnobs, &RefusesDepthwise,
+                      &DepthwiseSpace, &DepthwiseDefault, &ApplyDepthwise);
 }
 
 }  // namespace tilewright

@@ -8,6 +8,7 @@
 
 #include "src/base/math.h"
 #include "src/target/cpu.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -193,11 +194,6 @@ std::string Refuses(const Workload& w, const Target& target) {
              : "";
 }
 
-Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
-  return SpaceOf(plan);
-}
-
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
@@ -238,22 +234,22 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 }  // namespace
 
 TemplateEntry Conv2dPixelsCpuEntry() {
-  TemplateEntry entry = {
-      "conv2d_pixels.cpu", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
-      &Apply<false>};
+  TemplateEntry entry = {"conv2d_pixels.cpu",
+                         1,
+                         "llvm",
+                         kKnobs,
+                         &Refuses,
+                         &SpaceByPlan<&MakePlan, &SpaceOf>,
+                         &DefaultConfig,
+                         &Apply<false>};
   entry.layout_configs = &LayoutConfigs;
   return entry;
 }
 
 TemplateEntry GroupConv2dShuffledCpuEntry() {
-  TemplateEntry entry = {"group_conv2d_shuffled.cpu",
-                         1,
-                         "llvm",
-                         kKnobs,
-                         &RefusesShuffled,
-                         &DefineSpace,
-                         &DefaultConfig,
-                         &Apply<true>};
+  TemplateEntry entry =
+      LoopTemplate("group_conv2d_shuffled.cpu", 1, "llvm", kKnobs, &RefusesShuffled,
+                   &SpaceByPlan<&MakePlan, &SpaceOf>, &DefaultConfig, &Apply<true>);
   entry.layout_configs = &LayoutConfigs;
   return entry;
 }

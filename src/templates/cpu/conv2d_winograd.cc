@@ -13,6 +13,7 @@
 #include "src/base/math.h"
 #include "src/schedule/lower/lower.h"
 #include "src/templates/cpu/winograd_plan.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -323,53 +324,34 @@ std::string RefusesInt8(const Workload& w, const Target& target) {
 }
 
 template <bool kInt8>
-Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, kInt8));
-  return SpaceOf(plan);
+Result<WinogradPlan> PlanOf(const Workload& w, const Target& target) {
+  return MakeWinogradPlan(w, target, kInt8);
 }
 
 template <bool kInt8>
-Result<Config> DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, kInt8));
-  return DefaultOf(plan);
-}
-
-template <bool kInt8>
-Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
-                     const Config& config) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, kInt8));
-  return ApplyPlan(plan, w, epilogue, target, config);
-}
-
-/// Whether the default config is faster than that of a direct convolution.
-template <bool kInt8>
-bool IsPreferred(const Workload& w, const Target& target) {
-  auto plan = MakeWinogradPlan(w, target, kInt8);
-  return plan.ok() && IsClearlyCheaper(*plan);
+TemplateEntry EntryFor(std::string_view key, int version,
+                       decltype(TemplateEntry::refuses) refuses) {
+  constexpr auto kPlan = &PlanOf<kInt8>;
+  TemplateEntry entry =
+      LoopTemplate(key, version, "llvm", kKnobs, refuses, &SpaceByPlan<kPlan, &SpaceOf>,
+                   &DefaultByPlan<kPlan, &DefaultOf>, &ApplyByPlan<kPlan, &ApplyPlan>);
+  // If the default config is faster than that of a direct convolution.
+  entry.is_preferred = +[](const Workload& w, const Target& target) {
+    const auto plan = PlanOf<kInt8>(w, target);
+    return plan.ok() && IsClearlyCheaper(*plan);
+  };
+  entry.only_reorders_sums = kInt8;
+  return entry;
 }
 
 }  // namespace
 
 TemplateEntry Conv2dWinogradCpuEntry() {
-  TemplateEntry entry = {"conv2d_winograd.cpu",
-                         4,
-                         "llvm",
-                         kKnobs,
-                         &RefusesFloat,
-                         &DefineSpace<false>,
-                         &DefaultConfig<false>,
-                         &Apply<false>};
-  entry.is_preferred = &IsPreferred<false>;
-  entry.only_reorders_sums = false;
-  return entry;
+  return EntryFor<false>("conv2d_winograd.cpu", 4, &RefusesFloat);
 }
 
 TemplateEntry Conv2dWinogradInt8CpuEntry() {
-  TemplateEntry entry = {
-      "conv2d_winograd_int8.cpu", 2,           "llvm", kKnobs, &RefusesInt8, &DefineSpace<true>,
-      &DefaultConfig<true>,       &Apply<true>};
-  entry.is_preferred = &IsPreferred<true>;
-  return entry;
+  return EntryFor<true>("conv2d_winograd_int8.cpu", 2, &RefusesInt8);
 }
 
 }  // namespace tilewright

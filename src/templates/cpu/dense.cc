@@ -181,23 +181,18 @@ Result<Kernel> ApplyPack(const Workload& w, const Epilogue& epilogue, const Targ
 }  // namespace
 
 TemplateEntry DenseNopackX86Entry() {
-  return {"dense_nopack.x86",  1, "llvm", kTwoPartKnobs, &Refuses, &TwoPartSpace, &NopackDefault,
-          &ApplyPartialSums<0>};
+  return LoopTemplate("dense_nopack.x86", 1, "llvm", kTwoPartKnobs, &Refuses, &TwoPartSpace,
+                      &NopackDefault, &ApplyPartialSums<0>);
 }
 
 TemplateEntry DensePackX86Entry() {
-  return {"dense_pack.x86", 1, "llvm", kPackKnobs, &Refuses, &PackSpace, &PackDefault, &ApplyPack};
+  return LoopTemplate("dense_pack.x86", 1, "llvm", kPackKnobs, &Refuses, &PackSpace, &PackDefault,
+                      &ApplyPack);
 }
 
 TemplateEntry BatchMatmulX86Entry() {
-  return {"batch_matmul.x86",
-          1,
-          "llvm",
-          kTwoPartKnobs,
-          &RefusesBatched,
-          &TwoPartSpace,
-          &BatchedDefault,
-          &ApplyPartialSums<1>};
+  return LoopTemplate("batch_matmul.x86", 1, "llvm", kTwoPartKnobs, &RefusesBatched, &TwoPartSpace,
+                      &BatchedDefault, &ApplyPartialSums<1>);
 }
 
 }  // namespace tilewright

@@ -6,6 +6,7 @@
 #include "src/base/math.h"
 #include "src/templates/cpu/dot_choice.h"
 #include "src/templates/cpu/matmul_tile.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -87,11 +88,6 @@ std::string Refuses(const Workload& w, const Target& target) {
   return plan.ok() ? "" : plan.status().message();
 }
 
-Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
-  return SpaceOf(plan);
-}
-
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
@@ -125,7 +121,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 }  // namespace
 
 TemplateEntry DensePackedCpuEntry() {
-  return {"dense_packed.cpu", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
+  return LoopTemplate("dense_packed.cpu", 1, "llvm", kKnobs, &Refuses,
+                      &SpaceByPlan<&MakePlan, &SpaceOf>, &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

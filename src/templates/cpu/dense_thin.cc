@@ -10,6 +10,7 @@
 #include "src/base/math.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/matmul_tile.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -214,11 +215,6 @@ std::string Refuses(const Workload& w, const Target& target) {
   return plan->steps.empty() ? "only sums of whole vectors" : "";
 }
 
-Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeThinPlan(w, target));
-  return ThinSpace(plan);
-}
-
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakeThinPlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, ThinSpace(plan));
@@ -267,8 +263,9 @@ bool IsPreferred(const Workload& w, const Target& target) {
 }  // namespace
 
 TemplateEntry DenseThinCpuEntry() {
-  TemplateEntry entry = {"dense_thin.cpu", 1,     "llvm", kKnobs, &Refuses, &DefineSpace,
-                         &DefaultConfig,   &Apply};
+  TemplateEntry entry =
+      LoopTemplate("dense_thin.cpu", 1, "llvm", kKnobs, &Refuses,
+                   &SpaceByPlan<&MakeThinPlan, &ThinSpace>, &DefaultConfig, &Apply);
   entry.is_preferred = &IsPreferred;
   return entry;
 }

@@ -8,6 +8,7 @@
 #include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/depthwise_nest.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
 
@@ -106,11 +107,6 @@ std::string Refuses(const Workload& w, const Target& target) {
   return plan->shape.c == plan->shape.k ? "" : "only as many channels out as in";
 }
 
-Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
-  return SpaceOf(plan);
-}
-
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
@@ -165,8 +161,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 }  // namespace
 
 TemplateEntry DepthwiseDirectCpuEntry() {
-  return {"depthwise_direct.cpu", 1,     "llvm", kKnobs, &Refuses, &DefineSpace,
-          &DefaultConfig,         &Apply};
+  return LoopTemplate("depthwise_direct.cpu", 1, "llvm", kKnobs, &Refuses,
+                      &SpaceByPlan<&MakePlan, &SpaceOf>, &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

@@ -7,6 +7,7 @@
 #include "src/base/math.h"
 #include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -98,11 +99,6 @@ std::string Refuses(const Workload& w, const Target& target) {
   return plan->shape.stride_w == 1 ? "" : "only windows that move by one column";
 }
 
-Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
-  return SpaceOf(plan);
-}
-
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
@@ -112,11 +108,6 @@ Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   const bool unroll = Product(tile) * plan.shape.r * plan.shape.s <= kMaxUnrolledProducts;
   return LocateValues(
       space, {{"register_tile", KnobValue{tile}}, {"unroll_kh", KnobValue{unroll}}, {"pad", pad}});
-}
-
-Result<std::vector<Config>> LayoutConfigs(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto config, DefaultConfig(w, target));
-  return std::vector<Config>{std::move(config)};
 }
 
 Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
@@ -181,9 +172,9 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 }  // namespace
 
 TemplateEntry DepthwisePixelsCpuEntry() {
-  TemplateEntry entry = {"depthwise_pixels.cpu", 1,     "llvm", kKnobs, &Refuses, &DefineSpace,
-                         &DefaultConfig,         &Apply};
-  entry.layout_configs = &LayoutConfigs;
+  TemplateEntry entry = LoopTemplate("depthwise_pixels.cpu", 1, "llvm", kKnobs, &Refuses,
+                                     &SpaceByPlan<&MakePlan, &SpaceOf>, &DefaultConfig, &Apply);
+  entry.layout_configs = &OnlyDefault<&DefaultConfig>;
   return entry;
 }
 

@@ -17,6 +17,7 @@
 #include "src/target/cpu.h"
 #include "src/templates/cpu/depthwise_nest.h"
 #include "src/templates/cpu/dot_choice.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
 
@@ -122,11 +123,6 @@ std::string Refuses(const Workload& w, const Target& target) {
   return s.r * CeilDiv(s.s, kTaps) <= kMaxUnrolledProducts ? "" : "only kernels of few taps";
 }
 
-Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
-  return SpaceOf(plan);
-}
-
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
@@ -186,8 +182,14 @@ bool IsPreferred(const Workload& w, const Target&) {
 }  // namespace
 
 TemplateEntry DepthwiseTapsInt8CpuEntry() {
-  TemplateEntry entry = {
-      "depthwise_taps_int8.cpu", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
+  TemplateEntry entry = {"depthwise_taps_int8.cpu",
+                         1,
+                         "llvm",
+                         kKnobs,
+                         &Refuses,
+                         &SpaceByPlan<&MakePlan, &SpaceOf>,
+                         &DefaultConfig,
+                         &Apply};
   entry.is_preferred = &IsPreferred;
   return entry;
 }

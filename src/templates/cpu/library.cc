@@ -132,7 +132,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 }  // namespace
 
 TemplateEntry Conv2dDnnlEntry() {
-  return {"conv2d.dnnl", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig, &Apply};
+  return LoopTemplate("conv2d.dnnl", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
+                      &Apply);
 }
 
 TemplateEntry DenseDnnlEntry() {

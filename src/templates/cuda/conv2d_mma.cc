@@ -59,7 +59,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 }  // namespace
 
 TemplateEntry Conv2dMmaCudaEntry() {
-  return {"conv2d_mma.cuda", 2, "cuda", MmaKnobs(), &Refuses, &DefineSpace, &DefaultConfig, &Apply};
+  return LoopTemplate("conv2d_mma.cuda", 2, "cuda", MmaKnobs(), &Refuses, &DefineSpace,
+                      &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

@@ -153,19 +153,13 @@ Result<Kernel> ApplyDepthwise(const Workload& w, const Epilogue& epilogue, const
 }  // namespace
 
 TemplateEntry Conv2dNchwCudaEntry() {
-  return {"conv2d_nchw.cuda", 2,           "cuda", kDirectKnobs, &RefusesDirect, &DirectSpace,
-          &DirectDefault,     &ApplyDirect};
+  return LoopTemplate("conv2d_nchw.cuda", 2, "cuda", kDirectKnobs, &RefusesDirect, &DirectSpace,
+                      &DirectDefault, &ApplyDirect);
 }
 
 TemplateEntry DepthwiseConv2dNchwCudaEntry() {
-  return {"depthwise_conv2d_nchw.cuda",
-          2,
-          "cuda",
-          kDepthwiseKnobs,
-          &RefusesDepthwise,
-          &DepthwiseSpace,
-          &DepthwiseDefault,
-          &ApplyDepthwise};
+  return LoopTemplate("depthwise_conv2d_nchw.cuda", 2, "cuda", kDepthwiseKnobs, &RefusesDepthwise,
+                      &DepthwiseSpace, &DepthwiseDefault, &ApplyDepthwise);
 }
 
 }  // namespace tilewright

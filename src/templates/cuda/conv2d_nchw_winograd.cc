@@ -166,14 +166,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
 }  // namespace
 
 TemplateEntry Conv2dNchwWinogradCudaEntry() {
-  TemplateEntry entry = {"conv2d_nchw_winograd.cuda",
-                         2,
-                         "cuda",
-                         kKnobs,
-                         &Refuses,
-                         &DefineSpace,
-                         &DefaultConfig,
-                         &Apply};
+  TemplateEntry entry = LoopTemplate("conv2d_nchw_winograd.cuda", 2, "cuda", kKnobs, &Refuses,
+                                     &DefineSpace, &DefaultConfig, &Apply);
   entry.only_reorders_sums = false;
   return entry;
 }

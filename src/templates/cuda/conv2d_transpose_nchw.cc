@@ -89,14 +89,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
 }  // namespace
 
 TemplateEntry Conv2dTransposeNchwCudaEntry() {
-  return {"conv2d_transpose_nchw.cuda",
-          2,
-          "cuda",
-          kKnobs,
-          &Refuses,
-          &DefineSpace,
-          &DefaultConfig,
-          &Apply};
+  return LoopTemplate("conv2d_transpose_nchw.cuda", 2, "cuda", kKnobs, &Refuses, &DefineSpace,
+                      &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

@@ -205,36 +205,18 @@ Result<Kernel> ApplyBatched(const Workload& w, const Epilogue& epilogue, const T
 }  // namespace
 
 TemplateEntry DenseSmallBatchCudaEntry() {
-  return {"dense_small_batch.cuda",
-          2,
-          "cuda",
-          kSmallBatchKnobs,
-          &Refuses,
-          &SmallBatchSpace,
-          &SmallBatchDefault,
-          &ApplySmallBatch};
+  return LoopTemplate("dense_small_batch.cuda", 2, "cuda", kSmallBatchKnobs, &Refuses,
+                      &SmallBatchSpace, &SmallBatchDefault, &ApplySmallBatch);
 }
 
 TemplateEntry DenseLargeBatchCudaEntry() {
-  return {"dense_large_batch.cuda",
-          2,
-          "cuda",
-          kLargeBatchKnobs,
-          &RefusesLargeBatch,
-          &LargeBatchSpace,
-          &LargeBatchDefault,
-          &ApplyLargeBatch};
+  return LoopTemplate("dense_large_batch.cuda", 2, "cuda", kLargeBatchKnobs, &RefusesLargeBatch,
+                      &LargeBatchSpace, &LargeBatchDefault, &ApplyLargeBatch);
 }
 
 TemplateEntry BatchMatmulCudaEntry() {
-  return {"batch_matmul.cuda",
-          2,
-          "cuda",
-          kBatchedKnobs,
-          &RefusesBatched,
-          &BatchedSpace,
-          &BatchedDefault,
-          &ApplyBatched};
+  return LoopTemplate("batch_matmul.cuda", 2, "cuda", kBatchedKnobs, &RefusesBatched, &BatchedSpace,
+                      &BatchedDefault, &ApplyBatched);
 }
 
 }  // namespace tilewright

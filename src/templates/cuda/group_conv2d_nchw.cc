@@ -104,8 +104,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
 }  // namespace
 
 TemplateEntry GroupConv2dNchwCudaEntry() {
-  return {"group_conv2d_nchw.cuda", 2,     "cuda", kKnobs, &Refuses, &DefineSpace,
-          &DefaultConfig,           &Apply};
+  return LoopTemplate("group_conv2d_nchw.cuda", 2, "cuda", kKnobs, &Refuses, &DefineSpace,
+                      &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

@@ -206,19 +206,13 @@ Result<Kernel> ApplyDense(const Workload& w, const Epilogue& epilogue, const Tar
 }  // namespace
 
 TemplateEntry Conv2dNchwcInt8CudaEntry() {
-  return {"conv2d_NCHWc_int8.cuda",
-          2,
-          "cuda",
-          kConvKnobs,
-          &RefusesConv,
-          &ConvSpace,
-          &ConvDefault,
-          &ApplyConv};
+  return LoopTemplate("conv2d_NCHWc_int8.cuda", 2, "cuda", kConvKnobs, &RefusesConv, &ConvSpace,
+                      &ConvDefault, &ApplyConv);
 }
 
 TemplateEntry DenseInt8CudaEntry() {
-  return {"dense_int8.cuda", 2,           "cuda",        kDenseKnobs,
-          &RefusesDenseInt8, &DenseSpace, &DenseDefault, &ApplyDense};
+  return LoopTemplate("dense_int8.cuda", 2, "cuda", kDenseKnobs, &RefusesDenseInt8, &DenseSpace,
+                      &DenseDefault, &ApplyDense);
 }
 
 }  // namespace tilewright

@@ -44,8 +44,8 @@ Result<Kernel> CallCudnn(const Workload& w, const Epilogue& epilogue, const Targ
 }  // namespace
 
 TemplateEntry Conv2dCudnnEntry() {
-  TemplateEntry entry = {"conv2d.cudnn",      1,        "cuda",      {},
-                         &RefusesConvolution, &NoKnobs, &OnlyConfig, &CallCudnn};
+  TemplateEntry entry = LoopTemplate("conv2d.cudnn", 1, "cuda", {}, &RefusesConvolution, &NoKnobs,
+                                     &OnlyConfig, &CallCudnn);
   entry.only_reorders_sums = false;  // the library measures its algorithms and chooses one
   return entry;
 }

@@ -48,7 +48,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 
 template <OpKind kOp>
 TemplateEntry EntryFor(std::string_view key, int version) {
-  return {key, version, "cuda", MmaKnobs(), &Refuses<kOp>, &DefineSpace, &DefaultConfig, &Apply};
+  return LoopTemplate(key, version, "cuda", MmaKnobs(), &Refuses<kOp>, &DefineSpace, &DefaultConfig,
+                      &Apply);
 }
 
 }  // namespace
