@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <vector>
 
 namespace tilewright {
 namespace {
@@ -30,20 +32,27 @@ std::string DescribeKnobs(const TemplateRegistry& templates) {
       "`TILEWRIGHT_REWRITE_GOLDEN=1 templates_tests --gtest_filter=KnobDocsTest.*` rewrites this "
       "page."
       "\n\n"
-      "A knob with several values in brackets splits an axis: the text names the factors in their "
+      "A knob whose values are in brackets has several numbers: the text names them in their "
       "order.\nA name such as `tile_<axis>` stands for one knob for each number.\n"
       "`tilewright space TASK` prints the knobs of a task with their values.\n";
+  std::vector<std::string_view> without;
+  std::set<const KnobDoc*> done;
   for (const TemplateEntry& entry : templates.all()) {
-    page += fmt::format("\n## {}\n", entry.key);
     if (entry.knobs.empty()) {
-      page += "No knobs.\n";
+      without.push_back(entry.key);
       continue;
     }
-    page += "| knob | meaning |\n|---|---|\n";
+    if (!done.insert(entry.knobs.data()).second) continue;
+    std::vector<std::string_view> keys;
+    for (const TemplateEntry& other : templates.all()) {
+      if (other.knobs.data() == entry.knobs.data()) keys.push_back(other.key);
+    }
+    page += fmt::format("\n## {}\n| knob | meaning |\n|---|---|\n", fmt::join(keys, ", "));
     for (const KnobDoc& doc : entry.knobs) {
       page += fmt::format("| `{}` | {} |\n", doc.name, doc.description);
     }
   }
+  page += fmt::format("\n## Templates without knobs\n{}\n", fmt::join(without, ", "));
   return page;
 }
 

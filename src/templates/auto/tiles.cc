@@ -342,9 +342,9 @@ constexpr KnobDoc kKnobs[] = {
     {"window",
      "true unrolls reduction axes of up to 7 iterations as a whole. Only with such an axis."},
     {"operands",
-     "Where operands that a stage computes element by element are made: before all of it "
-     "first, tile for each tile in cache, inline where they are read, padding skipped. Only "
-     "with such operands."},
+     "Where operands that a stage computes element by element are made. `before`: as a whole, "
+     "first; `tile`: for each tile in cache; `inline`: where they are read, without their "
+     "padding. Only with such operands."},
     {"pack",
      "true packs an operand that is a constant of the model in the order in which register "
      "tiles read it. Only with such an operand."},

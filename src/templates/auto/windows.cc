@@ -136,13 +136,15 @@ RowTile DefaultRowTile(const WindowsPlan& plan) {
 
 constexpr KnobDoc kKnobs[] = {
     {"tile",
-     "Rows and columns of the result in registers; 1 if the rows are joined to one long row "
-     "(joined_rows.h), 0 if not."},
+     "Rows and columns of the result in registers; 1 if the rows are joined to one long row, 0"
+     " if not."},
     {"band",
-     "Rows of the result for which the padded image is made at a time, if `picture` is near."},
+     "Rows of the result for which the padded image is made at a time, with `picture` = "
+     "`near`."},
     {"picture",
-     "Where the padded image is made: near in a local buffer, one band at a time; before as a "
-     "whole; inline where it is read, by masked loads (rows not joined, padding only)."},
+     "Where the padded image is made. `near`: in a local buffer, one band at a time; `before`:"
+     " as a whole; `inline`: where it is read, by masked loads (rows not joined, padding "
+     "only)."},
     {"write_out", "true unrolls all taps of a window, false only those of its innermost loop."},
     {"turn_windows", "true makes the outermost axis of the windows the innermost loop."},
 };

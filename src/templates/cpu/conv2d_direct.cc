@@ -251,9 +251,10 @@ constexpr KnobDoc kKnobs[] = {
      "true puts the loop over groups of output channels outside the loop over passes, false "
      "inside."},
     {"pad",
-     "How padding is read: copy makes a padded copy of all data first, rows makes one of the "
-     "rows of a pass just before the pass, skip makes none and skips the taps outside the "
-     "data. For 8-bit data the copy also converts, if the dot product needs that."},
+     "How padding is read. `copy`: from a padded copy of all data; `rows`: from a padded copy "
+     "of the rows of a pass, made just before the pass; `skip`: taps outside the data are "
+     "skipped, without a copy. The copy also converts 8-bit data if the dot product needs "
+     "that."},
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {

@@ -59,8 +59,8 @@ constexpr KnobDoc kKnobs[] = {
      "true puts the loop over groups of output channels outside the loop over runs of Winograd"
      " tiles, false inside."},
     {"data",
-     "When the data are transformed: all before the first product, rows one row of Winograd "
-     "tiles at a time, just before its products."},
+     "When the data are transformed. `all`: before the first product; `rows`: one row of "
+     "Winograd tiles at a time, just before its products."},
 };
 
 Result<ConfigSpace> SpaceOf(const WinogradPlan& plan) {

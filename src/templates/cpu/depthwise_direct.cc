@@ -61,14 +61,14 @@ constexpr KnobDoc kKnobs[] = {
     {"register_tile",
      "Rows and columns of the result, for one block of channels, whose sums stay in registers."},
     {"pass_tiles",
-     "Register tiles along the rows in one pass. Threads share passes, and `pad` = rows copies"
-     " the rows of one pass."},
+     "Register tiles along the rows in one pass. Threads share passes, and with `pad` = `rows`"
+     " the rows of one pass are copied at a time."},
     {"unroll_kh",
      "true unrolls the loop over kernel rows; the loop over kernel columns is always unrolled."},
     {"pad",
-     "How padding is read: copy makes a padded copy of all data first, rows makes one of the "
-     "rows of a pass just before the pass, skip makes none and skips the taps outside the "
-     "data."},
+     "How padding is read. `copy`: from a padded copy of all data; `rows`: from a padded copy "
+     "of the rows of a pass, made just before the pass; `skip`: taps outside the data are "
+     "skipped, without a copy."},
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {

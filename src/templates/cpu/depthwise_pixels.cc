@@ -64,8 +64,8 @@ constexpr KnobDoc kKnobs[] = {
     {"unroll_kh",
      "true unrolls the loop over kernel rows; the loop over kernel columns is always unrolled."},
     {"pad",
-     "How padding is read: copy makes a padded copy of all data first, channel makes one of "
-     "each channel in the local memory of its thread."},
+     "How padding is read. `copy`: from a padded copy of all data; `channel`: from a padded "
+     "copy of each channel, in the local memory of its thread."},
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {

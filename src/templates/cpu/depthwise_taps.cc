@@ -72,11 +72,11 @@ constexpr KnobDoc kKnobs[] = {
     {"register_tile",
      "Rows and columns of the result, for one block of channels, whose sums stay in registers."},
     {"pass_tiles",
-     "Register tiles along the rows in one pass. Threads share passes, and `pad` = rows copies"
-     " the rows of one pass."},
+     "Register tiles along the rows in one pass. Threads share passes, and with `pad` = `rows`"
+     " the rows of one pass are copied at a time."},
     {"pad",
-     "How padding is read: rows makes a padded copy of the rows of a pass just before the "
-     "pass, skip makes none and masks the loads at the edges."},
+     "How padding is read. `rows`: from a padded copy of the rows of a pass, made just before "
+     "the pass; `skip`: loads at the edges are masked, without a copy."},
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {

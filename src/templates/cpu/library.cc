@@ -98,8 +98,8 @@ std::string Refuses(const Workload& w, const Target& target) {
 
 constexpr KnobDoc kKnobs[] = {
     {"layout",
-     "Layouts of data and result: blocked has channels in blocks of the target's vector lanes,"
-     " channels_last is NHWC, plain is NCHW."},
+     "Layouts of data and result. `blocked`: channels in blocks of the target's vector lanes; "
+     "`channels_last`: NHWC; `plain`: NCHW."},
 };
 
 Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {

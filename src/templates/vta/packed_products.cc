@@ -73,8 +73,8 @@ constexpr KnobDoc kConvKnobs[] = {
     {"tile_co", "Output channel blocks: tiles, channel blocks of one tile."},
     {"oc_nthread", "Virtual threads that share the tiles of output channels: 1 or 2."},
     {"h_nthread",
-     "Virtual threads that share the tiles of rows: 1 or 2. Not both oc_nthread and h_nthread "
-     "may be 2."},
+     "Virtual threads that share the tiles of rows: 1 or 2. At most one of oc_nthread and "
+     "h_nthread may be 2."},
 };
 
 constexpr KnobDoc kDenseKnobs[] = {
