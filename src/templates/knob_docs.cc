@@ -9,7 +9,7 @@
 namespace tilewright {
 namespace {
 
-/// Whether a name is that of the documentation, or its part before "<" and a number.
+/// Whether a knob has the documented name, where "<…>" stands for a number.
 bool IsNamed(std::string_view documented, std::string_view knob) {
   const std::size_t prefix = documented.find('<');
   if (prefix == std::string_view::npos) return knob == documented;

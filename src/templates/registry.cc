@@ -1,4 +1,4 @@
-// The table of templates, and which of them serve a workload, in order of preference.
+// The built-in templates, and which of them serve a workload, in the order of preference.
 
 #include "src/templates/registry.h"
 

@@ -35,7 +35,7 @@ Result<Kernel> Apply(const Workload& workload, const Epilogue&, const Target& ta
   return Kernel{std::move(schedule), KernelLayouts(), {"sums_in_blocks"}};
 }
 
-/// The same template for a device.
+/// Entry of the template for a device.
 TemplateEntry EntryFor(std::string_view key, std::string_view device) {
   return LoopTemplate(key, 1, device, {}, &RefusesAnyExpression, &DefineSpace, &DefaultConfig,
                       &Apply);

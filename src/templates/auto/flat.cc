@@ -1,5 +1,5 @@
-// `auto.cpu/flat`: the schedule of operators that are not tuned, with what it decides by rule as
-// knobs, on tensors whose neighbouring dimensions are one where they can be.
+// `auto.cpu/flat`: the schedule of operators that are not tuned, with the decisions of its rules as
+// knobs. Neighbouring dimensions of tensors can be joined to one.
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-// `auto.cuda/flat`: every stage a launch, or whole rows of several stages in one, with how they are
-// dealt to blocks and threads as knobs.
+// `auto.cuda/flat`: every stage a launch, or whole rows of several stages in one, with the
+// distribution over blocks and threads as knobs.
 
 #include "src/target/gpu.h"
 #include "src/templates/auto/grid_stages.h"

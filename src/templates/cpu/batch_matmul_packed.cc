@@ -13,7 +13,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kFewestRows = 8;  // of fewer, turning takes as long as multiplying
+constexpr std::int64_t kFewestRows = 8;  // with fewer, transposing takes as long as multiplying
 
 struct Sizes {
   std::int64_t rows = 0, blocks = 0, lanes = 0, registers = 0;

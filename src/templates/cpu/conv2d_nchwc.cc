@@ -1,5 +1,9 @@
-// AutoTVM's conv2d_NCHWc for x86, with its knobs: blocks of channels, a run of pixels in registers,
-// and the kernel's loop unrolled or not; int8 and depthwise likewise.
+// AutoTVM's blocked convolutions for x86, with its knobs, so that its records apply: blocks of
+// channels, a run of pixels in registers, and the kernel's loop unrolled or not; float, 8-bit and
+// depthwise. Layouts: data NCHW<ic>c, weight OIHW<ic>i<oc>o (depthwise OIHW1i<oc>o), output
+// NCHW<oc>c. The 8-bit template has blocks of multiples of 4 input and 16 output channels for the
+// dot product of AVX-512.
+// Source: reference of AutoTVM records, sections 9.4, 12.7 and 13.
 
 #include "src/templates/cpu/templates.h"
 
@@ -19,7 +23,7 @@ namespace {
 constexpr std::int64_t kMaxOwTile = 64;  // AutoTVM's limit
 constexpr int kInt8Depth = 4;            // products per lane of one dot instruction
 constexpr int kInt8OcBlock = 16;         // int32 lanes of a 512-bit register
-/// Reference: an ow block above this left no register for the weights.
+/// Reference: a larger ow block left no register for the weights.
 constexpr std::int64_t kFallbackOw = 31;
 constexpr std::int64_t kFallbackPixels = 32;
 
@@ -31,13 +35,13 @@ std::string RefusesPlain(const Workload& w, const Target&) {
 
 bool IsPointwise(const ConvShape& s) { return s.r == 1 && s.s == 1; }
 
-/// The knob after tile_ow: rows for 1x1 kernels, unrolled kernel columns for the others.
+/// Returns the knob after tile_ow: rows for 1x1 kernels, unrolled kernel columns for others.
 Knob LastKnob(const ConvShape& s) {
   if (!IsPointwise(s)) return Knob::Bool("unroll_kw", {true, false});
   return s.oh > 1 ? Knob::Other("tile_oh", {1, 2}) : Knob::Other("tile_oh", {1});
 }
 
-/// AutoTVM counted 16 lanes for these names only; its fallback must be ours.
+/// AutoTVM counted 16 lanes for these names only; the fallback has to be the same.
 std::int64_t FallbackLanes(const Target& target) {
   const auto features = FeaturesOf(target);
   return features.ok() && features->avx512 ? 16 : 8;
@@ -48,7 +52,7 @@ std::pair<std::string, KnobValue> FallbackLast(const ConvShape& s, std::int64_t 
   return {"unroll_kw", KnobValue{false}};
 }
 
-/// (ow block, rows) of the fallback.
+/// Returns ow block and rows of the fallback.
 std::array<std::int64_t, 2> FallbackPixels(const ConvShape& s) {
   if (!IsPointwise(s)) return {LargestDivisor(s.ow, kFallbackOw), 1};
   for (std::int64_t ow = s.ow; ow >= 1; --ow) {
@@ -65,7 +69,7 @@ Result<Kernel> ApplyNest(const Workload& w, const Epilogue& epilogue, const Targ
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   const std::int64_t lanes = features.float_lanes();
   const std::int64_t accumulators = CeilDiv(oc_block, lanes) * nest.rows * nest.cols;
-  // Twice the registers still runs, spilling; beyond that it is only slow to compile and to run.
+  // Twice the registers still runs, with spills; a larger tile is slow to compile and to run.
   if (accumulators > 2 * features.vector_registers()) {
     return InvalidArgument("register tile of " + std::to_string(accumulators) +
                            " vectors, the target has " +
@@ -218,7 +222,7 @@ Result<Kernel> ApplyDepthwise(const Workload& w, const Epilogue& epilogue, const
                               const Config& config) {
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   const std::int64_t oc = config.Factors("tile_oc")[1], ic = config.Factors("tile_ic")[1];
-  // One block serves both sides here; AutoTVM leaves a repacking of the data between them.
+  // One block serves both sides here; AutoTVM leaves it to a repacking of the data between them.
   if (ic != oc) return InvalidArgument("tile_ic and tile_oc differ");
   const std::int64_t cols = config.Factors("tile_ow")[1], lanes = features.float_lanes();
   if (const std::int64_t accumulators = CeilDiv(oc, lanes) * cols;

@@ -1,3 +1,8 @@
+// Convolutions of any number of groups whose channels no block needs to divide. Activations stay in
+// NCHW and the vector runs over pixels; each weight is broadcast. The shuffled kernel writes the
+// channels of its result in the order of a channel shuffle (output layout "N34cCHW" for groups of
+// 34 channels), so that the shuffle (reshape, transpose, reshape) has nothing left to do.
+
 #include "src/templates/cpu/templates.h"
 
 #include <algorithm>
@@ -20,7 +25,7 @@ constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile tim
 
 struct Plan {
   ConvShape shape;
-  Workload workload;  // in plain layouts; all pixels in one row where that is the same
+  Workload workload;  // in plain layouts; all pixels in one row if equivalent
   std::int64_t lanes = 0, registers = 0;
   std::int64_t rows = 0, cols = 0;  // of the output as computed
   std::int64_t group_channels = 0;  // output channels per group
@@ -61,7 +66,7 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
   return tiles;
 }
 
-/// Registers for a row of a tile: a rest of columns takes one of half the size, of a quarter, …
+/// Registers of a row of a tile: remaining columns take a vector of half the size, of a quarter, …
 std::int64_t PiecesOfRow(const Plan& plan, std::int64_t vectors) {
   const std::int64_t rest = plan.cols % (vectors * plan.lanes);
   const auto odd = static_cast<std::uint64_t>(rest % plan.lanes);
@@ -103,7 +108,7 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
        Knob::Bool("pixels_first", {false, true})});
 }
 
-/// Axes of the result whose channels are shuffled: n, channel of the group, group, row, column;
+/// Axes of the result. If its channels are shuffled: n, channel of the group, group, row, column;
 /// else one axis has the channels of all groups.
 struct ResultAxes {
   bool shuffled = false;
@@ -197,7 +202,7 @@ std::string Refuses(const Workload& w, const Target& target) {
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
-  // As many sums as there are; of equal ones that with fewer loads per step.
+  // Most sums first; of equal tiles the one with fewer loads for each step.
   const auto loads = [](const Tile& t) { return t[0] + t[1] * t[2]; };
   Tile best = {1, 1, 1};
   for (const Tile& tile : RegisterTiles(plan)) {

@@ -1,4 +1,6 @@
-// AutoTVM's matrix products for x86: with a packed weight, without, and batched.
+// AutoTVM's matrix products for x86, with its knobs: with a packed weight (NK<x>n), without, and
+// batched. Without packing, the inner part of K is a vector of partial sums.
+// Source: reference of AutoTVM records, sections 9.4, 12.8 and 13.
 
 #include "src/templates/cpu/templates.h"
 
@@ -35,7 +37,7 @@ std::int64_t Lanes(const Target& target) {
   return features.ok() && features->avx512 ? 16 : 8;
 }
 
-/// Refuses tiles that only fill memory with partial sums.
+/// Rejects tiles that only fill memory with partial sums.
 Status CheckTile(std::int64_t vectors, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   const std::int64_t most = 2 * features.vector_registers();
@@ -44,9 +46,9 @@ Status CheckTile(std::int64_t vectors, const Target& target) {
                          " vectors, expected at most " + std::to_string(most));
 }
 
-/// Rows and columns of the result in tiles, the sums of a tile in vectors over the inner part of K.
-/// `batch`: 1 if there is a batch axis before them, else 0.
-template <int batch>
+/// Tiles rows and columns of the result; the sums of a tile are vectors over the inner part of K.
+/// kBatch: 1 if a batch axis comes first, else 0.
+template <int kBatch>
 Result<Kernel> ApplyPartialSums(const Workload& w, const Epilogue& epilogue, const Target& target,
                                 const Config& config) {
   const std::int64_t y = config.Factors("tile_y")[1], x = config.Factors("tile_x")[1];
@@ -59,10 +61,11 @@ Result<Kernel> ApplyPartialSums(const Workload& w, const Epilogue& epilogue, con
   const StageId partial = s.RFactor(sum, 0, k);
   s.SetScope(partial, Scope::kLocal);
 
-  const auto [y_outer, y_inner] = s.Split(result, s.SpatialAxis(result, batch), y, Tail::kPeel);
-  const auto [x_outer, x_inner] = s.Split(result, s.SpatialAxis(result, batch + 1), x, Tail::kPeel);
+  const auto [y_outer, y_inner] = s.Split(result, s.SpatialAxis(result, kBatch), y, Tail::kPeel);
+  const auto [x_outer, x_inner] =
+      s.Split(result, s.SpatialAxis(result, kBatch + 1), x, Tail::kPeel);
   std::vector<LoopId> outer = {y_outer, x_outer};
-  if (batch > 0) outer.insert(outer.begin(), s.SpatialAxis(result, 0));
+  if (kBatch > 0) outer.insert(outer.begin(), s.SpatialAxis(result, 0));
   std::vector<LoopId> order = outer;
   order.insert(order.end(), {y_inner, x_inner});
   s.Reorder(result, order);
@@ -70,18 +73,18 @@ Result<Kernel> ApplyPartialSums(const Workload& w, const Epilogue& epilogue, con
   ParallelFor(s, result, tile, target);
 
   s.ComputeAt(sum, result, tile);
-  const auto [once, sum_y] = s.Split(sum, s.SpatialAxis(sum, batch), y);
-  s.Reorder(sum, {once, sum_y, s.SpatialAxis(sum, batch + 1), s.ReductionAxis(sum, 0)});
+  const auto [once, sum_y] = s.Split(sum, s.SpatialAxis(sum, kBatch), y);
+  s.Reorder(sum, {once, sum_y, s.SpatialAxis(sum, kBatch + 1), s.ReductionAxis(sum, 0)});
   s.Unroll(sum, s.ReductionAxis(sum, 0));
-  s.Unroll(sum, s.SpatialAxis(sum, batch + 1));
+  s.Unroll(sum, s.SpatialAxis(sum, kBatch + 1));
   s.Unroll(sum, sum_y);
 
   s.ComputeAt(partial, sum, once);
-  const LoopId lanes = s.SpatialAxis(partial, batch + 2);
-  s.Reorder(partial, {s.ReductionAxis(partial, 0), s.SpatialAxis(partial, batch),
-                      s.SpatialAxis(partial, batch + 1), lanes});
-  s.Unroll(partial, s.SpatialAxis(partial, batch));
-  s.Unroll(partial, s.SpatialAxis(partial, batch + 1));
+  const LoopId lanes = s.SpatialAxis(partial, kBatch + 2);
+  s.Reorder(partial, {s.ReductionAxis(partial, 0), s.SpatialAxis(partial, kBatch),
+                      s.SpatialAxis(partial, kBatch + 1), lanes});
+  s.Unroll(partial, s.SpatialAxis(partial, kBatch));
+  s.Unroll(partial, s.SpatialAxis(partial, kBatch + 1));
   s.Vectorize(partial, lanes);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), KernelLayouts()};
@@ -90,7 +93,7 @@ Result<Kernel> ApplyPartialSums(const Workload& w, const Epilogue& epilogue, con
 Result<Config> NopackDefault(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto space, TwoPartSpace(w, target));
   const MatmulSizes s = MatmulSizesOf(w);
-  // The fallback gives tile_y all of M, which has no registers beyond a few rows.
+  // The fallback gives tile_y all of M, for which a few rows use up the registers.
   constexpr std::int64_t kMaxRows = 8;
   return LocateValues(space,
                       {{"tile_y", InnerFactor(s.m, LargestDivisor(s.m, kMaxRows))},
@@ -109,7 +112,7 @@ Result<Config> BatchedDefault(const Workload& w, const Target& target) {
   constexpr std::int64_t kMaxTile = 8, kPartialSums = 16;
   std::int64_t y = LargestPowerOfTwo(s.m, kMaxTile), x = LargestPowerOfTwo(s.n, kMaxTile);
   const std::int64_t k = LargestDivisor(s.k, kPartialSums);
-  // The fallback of 8 x 8 vectors spills; the nearest tile that our check lets pass is kept.
+  // The fallback of 8 x 8 vectors spills; the nearest tile that CheckTile accepts is taken.
   while (x > 1 && !CheckTile(2 * y * x * CeilDiv(k, Lanes(target)), target).ok()) x /= 2;
   while (y > 1 && !CheckTile(2 * y * x * CeilDiv(k, Lanes(target)), target).ok()) y /= 2;
   return LocateValues(space, {{"tile_y", InnerFactor(s.m, y)},

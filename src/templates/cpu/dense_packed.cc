@@ -31,7 +31,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
   plan.blocks = CeilDiv(plan.n, plan.lanes);
   if (!IsInt8(w)) return plan;
   DotChoice dot = ChooseDot(features, w);
-  if (plan.k % dot.depth != 0) {  // by words, if bytes do not come out even
+  if (plan.k % dot.depth != 0) {  // by words, if bytes do not divide K
     Workload wide = w;
     wide.reduced_range_weights = false;
     dot = ChooseDot(features, wide);
@@ -40,7 +40,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
   plan.dot = dot.name;
   plan.registers -= std::max<std::int64_t>(dot.registers - kTileReserve, 0);
   if (plan.k % plan.depth != 0) {
-    plan.depth = 0;  // plain products; such sizes do not occur in networks worth tuning
+    plan.depth = 0;  // plain products; networks that matter have no such sizes
     return plan;
   }
   plan.layouts.shift_data = dot.shift_data;
@@ -48,7 +48,8 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
   return plan;
 }
 
-/// All columns of a register tile are one block of the weight: a single stream, however many sums.
+/// All columns of a register tile are one block of the weight, so that it is read as a single
+/// stream.
 KernelLayouts FormOf(const Plan& plan, std::int64_t columns) {
   KernelLayouts layouts = plan.layouts;
   layouts.weight = Blocked("NK", columns, 'n');
@@ -74,8 +75,9 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
                     Knob::Other("k_unroll", {1, 2, 4, 8, 16})});
 }
 
-/// Rows of data a whole number of pages apart lie in one set of the nearest cache, which has eight
-/// ways: of twelve none would be there when its next element is read.
+/// Limit of rows in a tile. Rows of data that are a multiple of a page apart are in one set of the
+/// nearest cache, which has eight ways: with twelve rows, none would be in the cache when its next
+/// element is read.
 std::int64_t MaxRows(const Workload& w, const Plan& plan) {
   constexpr std::int64_t kBytesOfWay = 4096, kWays = 8;
   return plan.k * w.data.dtype.bytes() % kBytesOfWay == 0 ? kWays : plan.m;

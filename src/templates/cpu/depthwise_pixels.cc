@@ -32,7 +32,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
 
 using Tile = std::vector<std::int64_t>;  // rows, vectors of columns
 
-/// Accumulators beside a weight and a few vectors of data.
+/// Accumulators in addition to a weight and a few vectors of data.
 constexpr std::int64_t kMaxSums = 12;
 
 std::vector<Tile> RegisterTiles(const Plan& plan) {
@@ -78,7 +78,7 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
                     Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
 }
 
-/// As many sums as there may be: the weights are read once for all of them.
+/// Most sums: the weights are read once for all of them.
 Tile DefaultTile(const Plan& plan) {
   Tile best = {1, 1};
   for (const Tile& tile : RegisterTiles(plan)) {

@@ -1,10 +1,10 @@
-// Depthwise convolutions of bytes, four taps at a time. In blocks of channels four neighbouring
-// pixels are one vector, whatever the stride; turned into four bytes per channel it is an operand
-// of the target's dot product, and weights in blocks of four columns, filled up with zeros, the
-// other. A row of data so prepared serves all kernel rows: the more rows a tile has, the fewer
-// loads and shuffles there are for each product. Padding at the ends of rows is masked where pixels
-// are loaded, and rows of padding are skipped; only int8 data, whose zero becomes 128 when they are
-// shifted to uint8, get a padded copy, some rows at a time.
+// Depthwise convolutions of bytes, four taps at a time. In blocks of channels, four neighbouring
+// pixels are one vector, whatever the stride. Transposed to four bytes for each channel, it is one
+// operand of the target's dot product; weights in blocks of four columns, padded with zeros, are
+// the other. A row of data prepared in this way serves all kernel rows: the more rows a tile has,
+// the fewer loads and shuffles each product needs. Padding at the ends of rows is masked where
+// pixels are loaded, and rows of padding are skipped. Only int8 data, whose zero becomes 128 when
+// they are shifted to uint8, get a padded copy, some rows at a time.
 
 #include "src/templates/cpu/templates.h"
 
@@ -38,7 +38,7 @@ struct Plan {
 Result<Plan> MakePlan(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
-  // Other products than VNNI's take two registers on their way to the sum.
+  // Products other than VNNI's take two registers before they are added.
   const int registers = features.vector_registers() - (features.has_saturating_dot() ? 2 : 0);
   return Plan{shape, features.float_lanes(), registers, w.data.dtype == kInt8,
               target.num_threads()};
@@ -50,7 +50,7 @@ std::int64_t ProductsOf(const Plan& plan, const Tile& tile) {
   return Product(tile) * plan.shape.r * CeilDiv(plan.shape.s, kTaps);
 }
 
-/// Sums beside the rows of data of one column and the weights.
+/// Whether the sums fit, with the rows of data of one column and the weights.
 bool FitsRegisters(const Plan& plan, const Tile& tile) {
   const std::int64_t data = tile[0] + 1;
   return Product(tile) + data + std::min<std::int64_t>(plan.shape.r, 5) <= plan.registers;
@@ -89,7 +89,7 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
                     Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
 }
 
-/// Rows of data are prepared once for the kernel rows that read them: rows of a tile first, then
+/// Rows of data are prepared once for the kernel rows that read them: prefers rows of a tile, then
 /// columns.
 Tile DefaultTile(const Plan& plan) {
   constexpr std::int64_t kGoodRows = 4, kGoodSums = 16;
@@ -130,7 +130,7 @@ Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   const std::vector<double> blocks(
       static_cast<std::size_t>(plan.shape.n * CeilDiv(plan.shape.c, plan.lanes)), 1);
   std::vector<std::int64_t> passes = PassSizes(plan.shape.oh);
-  // A padded copy is to stay in the nearest cache.
+  // A padded copy has to stay in the nearest cache.
   constexpr std::int64_t kNearBytes = 16 << 10;
   while (plan.shifted && passes.size() > 1 &&
          PassBytes(plan, passes.back() * tile[0]) > kNearBytes) {
@@ -175,7 +175,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 
 bool IsPreferred(const Workload& w, const Target&) {
   const auto shape = ConvShapeOf(w);
-  // Padded copies of rows of which only every second one begins a window cost more than they save.
+  // Padded copies of rows cost more than they save if only every second row begins a window.
+  // Measured on Zen 4.
   return shape.ok() && (w.data.dtype == kUInt8 || shape->stride_h * shape->stride_w < 4);
 }
 

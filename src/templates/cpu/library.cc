@@ -1,5 +1,5 @@
-// Templates that have oneDNN compute the anchor and generate code for what follows it. They refuse
-// what may differ from the exact result: without VNNI instructions the library's 8-bit products
+// Templates that have oneDNN compute the anchor and generate code for the epilogue. They reject
+// workloads whose result may not be exact: without VNNI instructions the library's 8-bit products
 // saturate, and some of its convolutions compute sums of integers by way of float32.
 
 #include "src/templates/cpu/templates.h"
@@ -25,7 +25,7 @@ std::string RefusesTarget(const Target& target) {
   return features->avx2 ? "" : "only with AVX2 or more";
 }
 
-/// Why sums of products of these types may differ from the exact ones.
+/// Returns the reason why sums of products of these types may not be exact.
 /// depth: products in a sum. through_float: the library may convert the sum to float32 and back.
 std::string RefusesInexact(const Workload& w, const Target& target, std::int64_t depth,
                            bool through_float) {
@@ -35,7 +35,8 @@ std::string RefusesInexact(const Workload& w, const Target& target, std::int64_t
   if (!features.ok() || !(features->avx512_vnni || features->avx_vnni)) {
     return "its 8-bit products saturate without VNNI instructions";
   }
-  // Signed data is shifted by 128 to be unsigned, and the sum is converted before that is undone.
+  // Signed data are shifted by 128 to be unsigned, and the sum is converted before the shift is
+  // undone.
   constexpr std::int64_t kLargest = 255, kLargestWeight = 128, kExactInFloat = 1 << 24;
   if (through_float && depth * kLargest * kLargestWeight > kExactInFloat) {
     return "its sums may go through float32, which does not hold all those of " +
@@ -44,16 +45,16 @@ std::string RefusesInexact(const Workload& w, const Target& target, std::int64_t
   return "";
 }
 
-/// A way in which data and result lie in memory.
+/// Layouts of data and result.
 struct Arrangement {
   std::string name;
   std::string data, result;
   std::int64_t data_code = 0, result_code = 0;
 };
 
-/// Those of the convolution; the target's own block of channels first, which the generated code
-/// around it has too. Groups of several channels can not be filled up to whole blocks. For integers
-/// the library has fast code with the channels innermost only.
+/// Returns possible layouts of the convolution. The target's own block of channels, which the
+/// generated code around it also uses, comes first. Groups of several channels cannot be padded to
+/// whole blocks. For integers the library has fast code only with the channels innermost.
 std::vector<Arrangement> ArrangementsOf(const ConvShape& shape, std::int64_t lanes, bool integers) {
   std::vector<Arrangement> all;
   const Arrangement last = {"channels_last", "NHWC", "NHWC", TW_LIBRARY_NHWC, TW_LIBRARY_NHWC};
@@ -81,7 +82,8 @@ struct Dnnl {
   static constexpr std::string_view kName = "dnnl";
   static std::string Refuses(const Workload& w, const Target& target) {
     if (std::string reason = RefusesTarget(target); !reason.empty()) return reason;
-    // Version 2.6.3 multiplies matrices of unsigned data exactly, of signed data through float32.
+    // Version 2.6.3 multiplies matrices of unsigned data exactly, and those of signed data by way
+    // of float32.
     return RefusesInexact(w, target, w.data.shape.back(), w.data.dtype != kUInt8);
   }
 };

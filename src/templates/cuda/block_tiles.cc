@@ -13,7 +13,8 @@
 namespace tilewright {
 namespace {
 
-/// Deals the iterations of a loop to the threads, neighbouring ones to neighbours.
+/// Distributes the iterations of a loop over the threads, neighbouring iterations to neighbouring
+/// threads.
 void Interleave(Schedule& schedule, StageId stage, LoopId rest, const BlockThreads& threads) {
   std::array<LoopId, 3> loops;
   for (std::size_t i = threads.size(); i-- > 0;) {
@@ -183,7 +184,7 @@ ConvTile DefaultConvTile(std::int64_t channels, std::int64_t height, std::int64_
 Result<ConfigSpace> SpaceWithUnroll(std::vector<Result<Knob>> knobs, const Target& target,
                                     std::vector<std::int64_t> steps,
                                     std::vector<Result<Knob>> last) {
-  // AutoTVM's nvptx leaves no unrolling to the device's compiler.
+  // AutoTVM's nvptx target leaves no unrolling to the compiler of the device.
   const bool only_explicit = target.kind_name() == "nvptx";
   knobs.push_back(Knob::Other("auto_unroll_max_step", std::move(steps)));
   knobs.push_back(Knob::Other("unroll_explicit", only_explicit ? std::vector<std::int64_t>{1}

@@ -1,3 +1,10 @@
+// Convolutions on tensor cores, as an implicit matrix product
+// (src/tensor/compute/implicit_gemm.h). Activations are NHWC, so that the channels of a pixel are
+// contiguous: they are read 16 bytes at a time, need no shuffle for the tensor cores, and any
+// number of them can be copied to shared memory at once. (In NCHW4c, the layout of
+// conv2d_NCHWc_int8.cuda, only the 4 bytes of one dp4a are contiguous.) Channels of the data are
+// rounded up to the instruction's; those of the result are a multiple of 8.
+
 #include "src/templates/cuda/templates.h"
 
 #include "src/templates/cuda/mma.h"
@@ -6,7 +13,7 @@
 namespace tilewright {
 namespace {
 
-/// The convolution as a product, and the instruction that makes it.
+/// Convolution as a matrix product, with its instruction.
 struct ConvProduct {
   ImplicitGemm gemm;
   MmaSizes sizes;

@@ -1,6 +1,6 @@
-// AutoTVM's convolutions of one group and of each channel by itself, for CUDA. Each thread sums a
-// tile of the result in registers. What a block reads is copied to shared memory: for each step of
-// the reduction, or, of a depthwise convolution, once.
+// AutoTVM's convolutions of one group, and depthwise ones, for CUDA. Each thread sums a tile of the
+// result in registers. The data and weights of a block are copied to shared memory: for each step
+// of the reduction or, in the depthwise template, once.
 
 #include "src/templates/cuda/templates.h"
 

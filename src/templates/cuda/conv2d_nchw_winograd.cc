@@ -1,3 +1,9 @@
+// AutoTVM's Winograd convolution for CUDA, in three launches: the tiles of the data are
+// transformed, one matrix product is computed for each position of the window, and the results are
+// transformed back with the epilogue. The weight is transformed when it is packed. Tiles are 4 x 4
+// results if the height of the data is a multiple of 8, else 2 x 2. The knobs are those of the
+// matrix product.
+
 #include "src/templates/cuda/templates.h"
 
 #include "src/target/gpu.h"
@@ -10,18 +16,18 @@
 namespace tilewright {
 namespace {
 
-// Kernel rows that AutoTVM takes.
+// Kernel rows that AutoTVM serves.
 constexpr std::int64_t kSmallest = 3, kLargest = 7;
 constexpr std::int64_t kLargestWindow = 8;
 
-/// AutoTVM's rule. rows: of the data.
+/// Tile size by AutoTVM's rule. rows: of the data.
 std::int64_t TileSize(std::int64_t rows) {
   constexpr std::int64_t kLarge = 4, kSmall = 2, kRowsOfLarge = 8;
   return rows % kRowsOfLarge == 0 ? kLarge : kSmall;
 }
 
-/// One thread for each iteration of the outer loops; what is inside runs unrolled on it. Returns
-/// the loop of threads.
+/// Distributes the iterations of the outer loops over threads; the inner ones are unrolled. Returns
+/// the thread loop.
 LoopId SpreadOverThreads(Schedule& s, StageId stage, const std::vector<LoopId>& outer) {
   constexpr std::int64_t kThreads = 128;
   const auto [block, thread] = s.Split(stage, FuseAll(s, stage, outer), kThreads);
@@ -34,7 +40,7 @@ void UnrollAxes(Schedule& s, StageId stage, std::initializer_list<int> axes) {
   for (const int axis : axes) s.Unroll(stage, s.SpatialAxis(stage, axis));
 }
 
-/// A step of a transform in the registers of one thread.
+/// Keeps a step of a transform in the registers of one thread.
 void KeepPrivate(Schedule& s, StageId stage, StageId consumer, LoopId thread,
                  std::initializer_list<int> unrolled) {
   s.SetScope(stage, Scope::kLocal);

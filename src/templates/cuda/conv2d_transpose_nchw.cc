@@ -1,3 +1,6 @@
+// AutoTVM's transposed convolution for CUDA: the flipped kernel moves over the data with zeros
+// between its elements. The copies in shared memory contain the zeros.
+
 #include "src/templates/cuda/templates.h"
 
 #include "src/target/gpu.h"

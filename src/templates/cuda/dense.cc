@@ -1,5 +1,6 @@
-// AutoTVM's matrix products for CUDA: a small batch sums along a row with several threads, a large
-// one is tiled; and batched products.
+// AutoTVM's matrix products for CUDA. For small batches, one block computes one result and its
+// threads share the sum. For large ones, rows and columns are tiled, and both operands are copied
+// to shared memory and then to registers. The third template is a batched product.
 
 #include "src/templates/cuda/templates.h"
 
@@ -20,7 +21,7 @@ std::string Refuses(const Workload& w, const Target& target) {
   return RefusesPlainTypes(w, target);
 }
 
-/// A copy in registers of what a sum reads of a shared one, made in loop `at`.
+/// Copies the elements that a sum reads from shared memory to registers, in loop `at`.
 void KeepInRegisters(Schedule& s, StageId shared, StageId sum, LoopId at) {
   const StageId copy = s.CacheRead(s.stage(shared).op.name, Scope::kLocal, sum);
   s.ComputeAt(copy, sum, at);
@@ -48,8 +49,8 @@ Result<Kernel> ApplySmallBatch(const Workload& w, const Epilogue& epilogue, cons
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
   Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
-  // Each thread sums every threads-th product; sums of threads meet in shared memory, in two rounds
-  // where there are many.
+  // Each thread sums every threads-th product. The sums of the threads are added up in shared
+  // memory, in two rounds if there are many.
   constexpr std::int64_t kMaxAtOnce = 32;
   std::vector<std::int64_t> rounds = {threads};
   if (threads > kMaxAtOnce) rounds.push_back(LargestDivisor(threads, kMaxAtOnce));
@@ -71,7 +72,7 @@ Result<Kernel> ApplySmallBatch(const Workload& w, const Epilogue& epilogue, cons
 }
 
 std::string RefusesLargeBatch(const Workload& w, const Target& target) {
-  constexpr std::int64_t kSmallest = 32;  // as AutoTVM draws the line
+  constexpr std::int64_t kSmallest = 32;  // AutoTVM's limit
   if (w.op == OpKind::kDense && w.data.shape[0] < kSmallest) return "only batches of 32 or more";
   return Refuses(w, target);
 }
@@ -191,7 +192,7 @@ Result<Kernel> ApplyBatched(const Workload& w, const Epilogue& epilogue, const T
   for (const StageId shared : {stages.data, stages.weight}) {
     KeepInRegisters(s, shared, sum, k[1]);
     s.ComputeAt(shared, sum, k[0]);
-    // Rows to threads along y, depth to threads along x.
+    // Distributes rows over threads along y, and depth over threads along x.
     const auto [row, row_run] = s.SplitParts(shared, s.SpatialAxis(shared, 1), rows[1]);
     const auto [depth, depth_run] = s.SplitParts(shared, s.SpatialAxis(shared, 2), columns[1]);
     s.Reorder(shared, {row, depth, row_run, depth_run});

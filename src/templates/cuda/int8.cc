@@ -1,3 +1,6 @@
+// AutoTVM's convolutions and matrix products of 8-bit data for CUDA, by dp4a. Convolutions have
+// channels in blocks of 4, whose products one dp4a sums.
+
 #include "src/templates/cuda/templates.h"
 
 #include <algorithm>
@@ -23,7 +26,7 @@ std::string RefusesInt8(const Workload& w, const Target& target) {
 
 const char* DotOf(const Workload& w) { return w.data.dtype == kUInt8 ? "dot4.u8s8" : "dot4.s8s8"; }
 
-/// All orders of 0, 1, 2, lexicographic.
+/// Returns a knob with all orders of 0, 1, 2, lexicographic.
 Knob Permutations(const char* name) {
   std::vector<KnobValue> values;
   std::vector<std::int64_t> order = {0, 1, 2};
@@ -191,7 +194,7 @@ Result<Kernel> ApplyDense(const Workload& w, const Epilogue& epilogue, const Tar
   const auto [products, depth] = s.Split(sum, s.ReductionAxis(sum, 0), kDepth);
   const std::int64_t staged = config.Factors("tile_k")[1] * bytes / kDepth;
   const auto [step, inside] = s.Split(sum, products, staged);
-  // Weights are not packed: each lane of the dot product is a loop of its own.
+  // Weights are not packed: each lane of the dot product is a separate loop.
   const auto [column, lane] = s.Split(sum, s.SpatialAxis(sum, 1), 1);
   s.Reorder(sum, {step, inside, s.SpatialAxis(sum, 0), column, lane, depth});
   s.Tensorize(sum, lane, DotOf(w));

@@ -1,5 +1,5 @@
 // Templates that have cuDNN or cuBLAS compute the anchor, in float32 without tf32 (cuBLAS also in
-// int8, exactly), and generate a kernel for what follows it.
+// int8, exactly), and generate a kernel for the epilogue.
 
 #include "src/target/device.h"
 #include "src/templates/cuda/templates.h"
@@ -17,7 +17,7 @@ struct Cublas {
     if (!DeviceTraitsOf(target).launches_grids) return kOnlyCuda;
     if (IsFloat32(w)) return "";
     if (w.data.dtype != kInt8 || !IsInt8(w)) return "only float32, or int8 summed in int32";
-    // What the library's documentation asks of integer products.
+    // The library's documentation requires this of integer products.
     const std::size_t rows = w.data.shape.size() - 2;
     const bool fours = w.data.shape[rows] % 4 == 0 && w.data.shape[rows + 1] % 4 == 0 &&
                        w.weight.shape[rows] % 4 == 0;

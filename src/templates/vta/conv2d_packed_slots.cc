@@ -19,10 +19,10 @@ using vta::PackedConv2d;
 using vta::SlotConv2dPlan;
 using Operand = vta::EpilogueStep::Operand;
 
-// Streams that are timed for a default: some hundredths of a second.
+// Streams that are timed for a default config, in some hundredths of a second.
 constexpr int kMaxTimed = 100;
 
-/// Errors: those of PackedConv2dOf; kUnsupported for what the slots are not made for.
+/// Errors: those of PackedConv2dOf; kUnsupported for convolutions that the slots do not support.
 Result<PackedConv2d> SlotsShapeOf(const vta::Design& design, const Workload& workload) {
   TW_ASSIGN_OR_RETURN(auto conv, PackedConv2dOf(design, workload));
   if (conv.extra_pad_h != 0 || conv.extra_pad_w != 0) {
@@ -44,7 +44,7 @@ SlotConv2dPlan PlanOf(const Config& config) {
           .unrolled = static_cast<vta::UnrolledLoop>(config.Integer("unrolled"))};
 }
 
-/// `plan` as it is built with an epilogue.
+/// Returns `plan` completed for an epilogue.
 SlotConv2dPlan Completed(const vta::Design& design, const PackedConv2d& conv, SlotConv2dPlan plan,
                          const std::vector<vta::EpilogueStep>& epilogue) {
   plan.gemm_adds = std::ranges::any_of(epilogue, [](const vta::EpilogueStep& step) {
@@ -53,12 +53,12 @@ SlotConv2dPlan Completed(const vta::Design& design, const PackedConv2d& conv, Sl
   return FillSlots(design, conv, plan, epilogue);
 }
 
-/// What an epilogue of a quantized network takes at most: a bias and a residual.
+/// Largest epilogue of a quantized network: a bias and a residual.
 std::vector<vta::EpilogueStep> LargestEpilogue() {
   return {{vta::AluOp::kAdd, Operand::kPerChannel, 0}, {vta::AluOp::kAdd, Operand::kTensorInt8, 0}};
 }
 
-/// Configs of a space, by index, whose values of some knobs are among these.
+/// Returns the configs of a space, by index, that have one of these values for each of some knobs.
 std::vector<Config> ConfigsWith(
     const ConfigSpace& space,
     const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& fixed) {
@@ -126,7 +126,8 @@ Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target) 
   return MakeSpace(std::move(knobs));
 }
 
-// Double buffered, with rows as they are: the fastest of those whose lower bounds are least.
+// Returns the fastest config of those with the least lower bounds, double buffered and with whole
+// rows.
 Result<Config> DefaultConfig(const Workload& workload, const Target& target) {
   TW_ASSIGN_OR_RETURN(const auto space, DefineSpace(workload, target));
   const VtaTarget vta = *VtaTargetOf(target);

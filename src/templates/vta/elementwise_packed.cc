@@ -1,3 +1,8 @@
+// Elementwise operators on packed tensors of a VTA. A block is loaded, computed in place and
+// stored; the stream of add.vta and multiply.vta is the original compiler's, instruction by
+// instruction. Buffers: data, output, the second tensor (if there is one), operands. Layout
+// NCHW<batch>n<block>c.
+
 #include "src/templates/vta/templates.h"
 
 #include "src/templates/vta/alu_blocks.h"
@@ -7,8 +12,8 @@
 namespace tilewright {
 namespace {
 
-/// What an operator of a quantized network has to find room for at most: the tensors of its own, or
-/// one of the epilogue's, and a bias.
+/// Largest steps of an operator of a quantized network: its own tensors, or one of the epilogue,
+/// and a bias.
 std::vector<vta::EpilogueStep> LargestSteps(const Workload& workload) {
   using Operand = vta::EpilogueStep::Operand;
   const bool int8 = workload.has_weight() && workload.weight.dtype == kInt8;

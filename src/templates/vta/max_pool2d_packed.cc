@@ -1,3 +1,6 @@
+// Maximum pooling of packed int8 tensors on the ALU of a VTA (vta::BuildPackedPool). Buffers: data,
+// output. Layout NCHW<batch>n<block>c.
+
 #include "src/templates/vta/templates.h"
 
 #include "src/templates/vta/alu_blocks.h"

@@ -25,7 +25,7 @@
 namespace tilewright {
 namespace {
 
-/// What an epilogue of a quantized network takes at most: a bias and a residual.
+/// Largest epilogue of a quantized network: a bias and a residual.
 std::vector<vta::EpilogueStep> LargestEpilogue() {
   using Operand = vta::EpilogueStep::Operand;
   return {{vta::AluOp::kAdd, Operand::kPerChannel, 0}, {vta::AluOp::kAdd, Operand::kTensor, 0}};
@@ -33,7 +33,7 @@ std::vector<vta::EpilogueStep> LargestEpilogue() {
 
 using Scheduled = std::function<Result<vta::PackedOperator>(const Config& config)>;
 
-/// The leanest config that can be built with the epilogue.
+/// Returns the config that loads the fewest bytes and can be built with the epilogue.
 std::optional<Config> MinTrafficWith(const vta::Design& design, const ConfigSpace& space,
                                      const Scheduled& schedule,
                                      const std::vector<vta::EpilogueStep>& epilogue) {
@@ -52,7 +52,7 @@ std::optional<Config> MinTrafficWith(const vta::Design& design, const ConfigSpac
   return std::nullopt;
 }
 
-/// The config of a space that loads the fewest bytes with two virtual threads, so that loads run at
+/// Returns the config that loads the fewest bytes with two virtual threads, so that loads run at
 /// the same time as products; with one thread if no config with two is legal. It leaves room for a
 /// bias and a residual unless no config does.
 Config MinTrafficConfig(const vta::Design& design, const ConfigSpace& space,
@@ -85,7 +85,7 @@ constexpr KnobDoc kDenseKnobs[] = {
     {"oc_nthread", "Virtual threads that share the tiles of columns: 1 or 2."},
 };
 
-/// Knobs of a convolution whose result has these sizes; channels count blocks.
+/// Returns the knobs of a convolution whose result has these sizes; channels count blocks.
 Result<ConfigSpace> ConvSpace(std::int64_t batch, std::int64_t out_h, std::int64_t out_w,
                               std::int64_t ci, std::int64_t co) {
   return MakeSpace({Knob::Split("tile_b", batch, 2), Knob::Split("tile_h", out_h, 2),

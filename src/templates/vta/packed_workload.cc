@@ -5,7 +5,8 @@
 namespace tilewright {
 namespace {
 
-/// A convolution in blocks. Errors: kUnsupported with what a packed one cannot be.
+/// Returns a convolution in blocks. Errors: kUnsupported with the property that a packed one cannot
+/// have.
 Result<vta::PackedConv2d> BlocksOf(const vta::Design& design, const Workload& workload) {
   TW_ASSIGN_OR_RETURN(auto shape, PackedConvShapeOf(design, workload));
   if (shape.k / shape.groups % design.block() != 0) {
