@@ -17,6 +17,7 @@
 #include "src/session/tasks.h"
 #include "src/target/device.h"
 #include "src/target/gpu.h"
+#include "src/templates/knob_docs.h"
 #include "src/templates/limits.h"
 #include "src/templates/text/text_template.h"
 #include "src/templates/vta/vta_target.h"
@@ -58,7 +59,11 @@ class SpaceCommand final : public Command {
       for (const Knob& knob : space.knobs()) {
         Json values = Json::array();
         for (std::int64_t i = 0; i < knob.size(); ++i) values.push_back(knob[i].ToString());
-        knobs.push_back({{"name", knob.name()}, {"size", knob.size()}, {"values", values}});
+        Json row = {{"name", knob.name()}, {"size", knob.size()}, {"values", values}};
+        if (const KnobDoc* doc = FindKnobDoc(*entry, knob.name())) {
+          row["description"] = std::string(doc->description);
+        }
+        knobs.push_back(std::move(row));
       }
       out["templates"].push_back({{"template", std::string(entry->key)},
                                   {"version", entry->version},
@@ -94,6 +99,9 @@ class SpaceCommand final : public Command {
         }
         PrintOut("  {:<14} {:>4} {}\n", knob["name"].get<std::string>(),
                  knob["size"].get<std::int64_t>(), values);
+        if (knob.contains("description")) {
+          PrintOut("{:>21}  {}\n", "", knob["description"].get<std::string>());
+        }
       }
     }
   }

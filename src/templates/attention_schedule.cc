@@ -1,11 +1,11 @@
-// The result (the product with the values, in whatever order its dimensions are left) has all loops
-// that others are computed in:
+// The result (the product with the values, its dimensions in any order) has all loops in which
+// other stages are computed:
 //
-//   for each head, run of rows (parallel):     keys and values, packed
-//     for each block of rows:                  scores with what is elementwise, softmax by rows
+//   for each head, run of rows (parallel):     pack keys and values
+//     for each block of rows:                  scores, elementwise stages, softmax by rows
 //       for each group of columns:             a register tile of sums
 //
-// The scores have loops of their own over groups of keys, with register tiles inside.
+// The scores have their own loops over groups of keys, with register tiles inside.
 
 #include "src/templates/attention_schedule.h"
 
@@ -24,7 +24,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kFewestRows = 8;            // of fewer, packing takes too long
+constexpr std::int64_t kFewestRows = 8;            // with fewer, packing takes too long
 constexpr std::int64_t kMaxRowBytes = 128 * 1024;  // of a block of scores
 constexpr std::int64_t kMaxPackedBytes = 4 << 20;  // of keys and values of a head
 
@@ -87,7 +87,7 @@ class AttentionScheduler {
   bool IsInline(StageId stage) const {
     return schedule_.stage(stage).attach == Schedule::Attach::kInline;
   }
-  /// Stages that are not inlined and read what this one makes.
+  /// Stages that are not inlined and read the result of `stage`.
   std::vector<StageId> ReadersOf(StageId stage) const {
     std::vector<StageId> readers;
     for (StageId other : schedule_.order()) {
@@ -97,7 +97,8 @@ class AttentionScheduler {
     return readers;
   }
 
-  /// The first factor of the product with the values, before it was moved.
+  /// Finds the first factor of the product with the values, the result of the softmax, as it was
+  /// before stages that only move it.
   bool FindChances() {
     chances_ = schedule_.ProducerOf(Op(seen_sum_).body->args[0]->buffer);
     while (chances_.index >= 0 && Op(chances_).body->kind == ExprKind::kLoad) {
@@ -113,7 +114,7 @@ class AttentionScheduler {
       if (op.combiner != Combiner::kNone || HasCalls(op.body)) continue;
       if (id == chances_ || id == keys_ || id == values_ || id == order.back()) continue;
       const bool moves = op.body->kind == ExprKind::kLoad;
-      // A number for each row would be computed again for each element.
+      // Inlined, the number of each row would be computed again for each element.
       if (op.body->kind == ExprKind::kDiv &&
           op.output->elements() < Op(chances_).output->elements()) {
         continue;
@@ -122,7 +123,7 @@ class AttentionScheduler {
     }
   }
 
-  /// The stage that writes the scores, be it the product or what is computed of its elements alone.
+  /// Finds the stage that writes the scores: the product, or the elementwise stage after it.
   void FindScores() {
     const std::vector<StageId> readers = ReadersOf(sum_);
     const bool one = readers.size() == 1 && readers[0] != chances_ && readers[0] != seen_sum_;
@@ -144,9 +145,9 @@ class AttentionScheduler {
     }
   }
 
-  /// The stages from the scores to the chances, each of which works on their rows.
+  /// Finds the stages from the scores to the softmax's result, each of which works on their rows.
   bool FindRows() {
-    // Sums of all rows of a block are in registers at once, so they are one vector each.
+    // The sums of all rows of a block are in registers at the same time, one vector each.
     const ComputeOp& scores = Op(scores_);
     SumInLanes(schedule_, lanes_, scores.output->elements() / scores.axes.back().extent, 1);
     bool max = false;
@@ -161,7 +162,7 @@ class AttentionScheduler {
     return finder_->Find();
   }
 
-  /// Which loops of the result are rows and columns; the others are heads.
+  /// Finds which loops of the result are rows and columns; the others are heads.
   bool FindLoops() {
     const ComputeOp& op = Op(result_);
     if (op.combiner != Combiner::kNone || op.axes.size() < 2 || HasCalls(op.body)) return false;
@@ -175,7 +176,7 @@ class AttentionScheduler {
     }
     return row_axis_ >= 0 && scores_rows() >= 0 && Op(scores_).axes.size() >= 2;
   }
-  /// The axis of the scores that are rows of a head: the last but one.
+  /// The axis of the scores that has the rows of a head: the last but one.
   int scores_rows() const { return static_cast<int>(Op(scores_).axes.size()) - 2; }
 
   void ChooseTiles() {
@@ -209,8 +210,8 @@ class AttentionScheduler {
     return heads;
   }
 
-  /// Runs of blocks of rows of a head, equally long. Each packs the keys and values of its head, so
-  /// there are no more of them than threads need.
+  /// Number of equally long runs of blocks of rows of a head. Each run packs the keys and values of
+  /// its head, so there are no more of them than threads need.
   std::int64_t RunsOf(std::int64_t blocks) const {
     constexpr std::int64_t kIterationsPerThread = 2;
     if (target_.num_threads() == 1) return 1;
@@ -220,7 +221,7 @@ class AttentionScheduler {
     return runs;
   }
 
-  /// Whether every thread has a run, if there are as many blocks.
+  /// Whether every thread gets a run if a head has this many blocks.
   bool SharesWork(std::int64_t blocks) const {
     const std::int64_t runs = RunsOf(blocks);
     return runs == blocks || Heads() * runs >= target_.num_threads();
@@ -230,9 +231,9 @@ class AttentionScheduler {
     PlaceResult();
     schedule_.ComputeAt(seen_sum_, result_, group_);
     TileMatmulSum(schedule_, seen_sum_, true, lanes_, kUnrolledK, {});
-    for (std::size_t i = rows_.size(); i-- > 0;) {  // readers before what they read
+    for (std::size_t i = rows_.size(); i-- > 0;) {  // each before the stages that it reads
       const StageId id = rows_[i];
-      // Rows in registers would be all of them, unrolled, and spilled.
+      // In registers, all rows would be unrolled, and spilled.
       const bool whole = finder_->ElementsOfRow(id) > lanes_;
       schedule_.SetScope(id, whole ? Scope::kGlobal : Scope::kLocal);
       schedule_.ComputeAt(id, result_, block_);
@@ -290,7 +291,7 @@ class AttentionScheduler {
   const Target& target_;
   const std::int64_t lanes_, registers_;
   StageId sum_, scores_, chances_, keys_, values_, seen_sum_, result_;
-  std::vector<StageId> rows_;  // scores to chances, readers behind what they read
+  std::vector<StageId> rows_;  // from the scores on, each after the stages that it reads
   std::optional<RowFinder> finder_;
   int row_axis_ = -1;  // of the result
   Tiles tiles_;

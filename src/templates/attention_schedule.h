@@ -7,13 +7,15 @@
 
 namespace tilewright {
 
-/// Attention as one loop over heads (and over runs of rows, where threads need them), which threads
-/// share: scores = query x key, what is elementwise behind them, a softmax along the keys, and its
-/// product with the values. A block of rows of scores at a time lies in a near cache, as many as a
-/// register tile has; keys and values are packed once for each iteration. What only moves elements,
-/// before and behind the products, is where they read and write. Nothing if the computation is none
-/// such: it needs two sums of float32 products, the second one of what the first one's rows become;
-/// at least 8 rows; and blocks of rows that fit a cache.
+/// Schedules attention as one loop over heads, which threads share; if there are fewer heads than
+/// threads need, also over runs of rows. An iteration computes scores = query x key, the
+/// elementwise stages after them, a softmax along the keys, and the product with the values.
+/// Scores are computed for a block of rows at a time, as many rows as a register tile has, in a
+/// buffer that fits a private cache. Keys and values are packed once for each iteration. Stages
+/// before and after the products that only move elements are inlined.
+/// Returns nothing if the computation is not attention: it needs two sums of float32 products, of
+/// which the second one reads the rows of the first one; at least 8 rows; and blocks of rows that
+/// fit a cache.
 std::optional<Schedule> AttentionSchedule(Compute compute, const Target& target);
 
 }  // namespace tilewright

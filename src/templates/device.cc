@@ -1,4 +1,4 @@
-// What trials are measured on and in what, device by device.
+// Device fingerprints and metrics of trials, a row for each device.
 
 #include "src/templates/device.h"
 
@@ -17,13 +17,14 @@ struct MeasuredOn {
   std::string (*metric)(const Target&) = nullptr;
 };
 
-/// This machine, or any of another kind of processor.
+/// This machine's CPU, or a generic CPU of another kind of processor.
 Result<DeviceFingerprint> CpuFor(const Target& target) {
   if (ArchitectureOf(target) != HostArchitecture()) return GenericCpuFor(target);
   return ProbeHostCpu();
 }
 
-/// Any that runs the code; without instruction sets for a model that only imported records know.
+/// Any GPU that runs the code; without instruction sets for a model that only imported records
+/// have.
 Result<DeviceFingerprint> GpuFor(const Target& target) {
   auto any = GenericGpuFor(target);
   if (any.ok()) return any;

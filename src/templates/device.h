@@ -10,27 +10,29 @@
 
 namespace tilewright {
 
-/// Name of what a trial's value is on a target: "seconds", or the metric of a VTA.
+/// Name of the metric of a trial's value on a target: "seconds", or the metric of a VTA.
 std::string MetricOf(const Target& target);
 
-/// Bytes of machine code that a kernel takes.
+/// Metric: bytes of machine code of a kernel.
 inline constexpr std::string_view kCodeBytes = "code_bytes";
 
-/// Joules of one execution.
+/// Metric: joules of one execution.
 inline constexpr std::string_view kJoules = "joules";
 
-/// All that can be known of a trial on a target (Trial::ValueOf), MetricOf first: of a VTA "cycles"
-/// and "dram_bytes", of machine code "seconds", "code_bytes" and "joules" (of which a job has to
-/// ask: they take time, and not every machine counts them), of a GPU "seconds" and "joules".
+/// Metrics that a trial on a target can have (Trial::ValueOf), MetricOf first: "cycles" and
+/// "dram_bytes" on a VTA; "seconds", "code_bytes" and "joules" of machine code; "seconds" and
+/// "joules" on a GPU. A job has to request joules: measuring them takes time, and not every machine
+/// can.
 std::vector<std::string> MetricsOf(const Target& target);
 
-/// Whether a trial counts what a simulator does instead of timing it: it takes no longer than
-/// looking at a candidate does, and gives the same value every time.
+/// Whether trials on the target run on a simulator, which counts instead of timing. A simulated
+/// trial takes no longer than the analysis of a candidate, and always returns the same value.
 bool IsSimulated(const Target& target);
 
-/// What trials for a target are measured on: this machine's CPU, the simulator of a VTA, or
-/// anything that runs the code: of a GPU, or of another kind of processor (GenericGpuFor,
-/// GenericCpuFor). Errors: those of VtaTargetOf and GenericCpuFor.
+/// Device fingerprint of trials for a target: of this machine's CPU, of the simulator of a VTA, or
+/// of any device that runs the code (GenericGpuFor, GenericCpuFor) for a GPU or another kind of
+/// processor.
+/// Errors: those of VtaTargetOf and GenericCpuFor.
 Result<DeviceFingerprint> DeviceFor(const Target& target);
 
 }  // namespace tilewright

@@ -24,7 +24,7 @@ bool Loads(const ComputeOp& reader, const Buffer& buffer) {
   return loads;
 }
 
-/// True if computing the value again for every use would cost more than storing it.
+/// True if computing the value again for every use costs more than storing it.
 bool IsExpensive(const Expr& value) {
   bool expensive = false;
   ForEachNode(value,
@@ -59,7 +59,7 @@ void InlineElementwise(Schedule& schedule, const std::vector<StageId>& kept) {
 
 namespace {
 
-/// The reduction that `stage` only finishes, element by element; index -1 if there is none.
+/// Returns the reduction that `stage` finishes element by element; index -1 if there is none.
 StageId ReductionBehind(const Schedule& schedule, StageId stage) {
   const ComputeOp& op = schedule.stage(stage).op;
   StageId found;
@@ -73,7 +73,7 @@ StageId ReductionBehind(const Schedule& schedule, StageId stage) {
       return;
     }
     found = producer;
-    aligned = aligned && !node->args.empty();  // a single number is made once
+    aligned = aligned && !node->args.empty();  // a single number is computed once
     for (std::size_t d = 0; d < node->args.size(); ++d) {
       aligned = aligned && node->args[d].Same(op.axes[d].var);
     }
@@ -83,7 +83,7 @@ StageId ReductionBehind(const Schedule& schedule, StageId stage) {
   return Readers(schedule, schedule.stage(found).op.output, &reduced) == 1 ? found : StageId();
 }
 
-/// Whether a window reaches into padding, and the same for all elements of a vector along an axis.
+/// Whether windows reach into padding in the same way for all elements of a vector along the axis.
 bool IsPaddedBeside(const ComputeOp& op, const Expr& along) {
   std::vector<Expr> conditions;
   StripPaddedTaps(op, &conditions);
@@ -94,8 +94,8 @@ bool IsPaddedBeside(const ComputeOp& op, const Expr& along) {
   return beside;
 }
 
-/// Sums of a few neighbouring outputs at a time (independent, to hide latencies), in registers,
-/// inside the stage that writes them.
+/// Computes the sums of a few neighbouring results at a time in registers, inside the stage that
+/// writes them. The sums are independent, which hides latencies.
 void ScheduleReduction(Schedule& schedule, StageId reduction, StageId result,
                        const FlatChoices& choices, const Target& target) {
   const FlatLoops loops = ScheduleFlat(schedule, result, choices.lanes, target, choices.tile);
@@ -119,7 +119,8 @@ void ScheduleReduction(Schedule& schedule, StageId reduction, StageId result,
   if (IsPaddedBeside(op, along)) schedule.SkipZeroTaps(reduction);
 }
 
-/// The reduction that the result is, in a local copy, or that it only finishes.
+/// Returns the reduction that the result only finishes, or a local copy of the result if that is a
+/// reduction.
 StageId FinishedReduction(Schedule& schedule) {
   const StageId result = schedule.order().back();
   const bool reduces = schedule.stage(result).op.combiner != Combiner::kNone;
@@ -130,8 +131,7 @@ StageId FinishedReduction(Schedule& schedule) {
 
 namespace {
 
-/// Whether one thread is done before others have begun: handing them work takes it half a
-/// microsecond and more.
+/// Whether one thread ends before others start: starting them takes half a microsecond and more.
 bool IsShort(const Compute& compute) {
   constexpr std::int64_t kMaxElements = 8192;
   constexpr std::int64_t kElementsOfCall = 8;

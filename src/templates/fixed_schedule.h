@@ -7,17 +7,17 @@
 
 namespace tilewright {
 
-/// What FixedSchedule leaves open. The defaults are what it takes.
+/// Choices of FlatSchedule. The defaults are those of FixedSchedule.
 struct FlatChoices {
-  std::int64_t lanes = 0;   ///< of vectors; 0: as many floats as a register of the target has
-  std::int64_t tile = 4;    ///< vectors of a reduction in registers at a time
-  std::int64_t unroll = 3;  ///< reduced loops of up to so many steps are written out
-  bool rows = true;         ///< row by row where that can be (row_schedule.h)
-  bool across = true;       ///< blocks of rows are turned into columns in registers
-  std::int64_t repeat = 1;  ///< vectors of a stage without reduction that are written out
+  std::int64_t lanes = 0;   ///< of a vector; 0: the floats of a vector register of the target
+  std::int64_t tile = 4;    ///< vectors of sums in registers at the same time
+  std::int64_t unroll = 3;  ///< unrolls reduction loops of at most this many iterations
+  bool rows = true;         ///< computes row by row if possible (row_schedule.h)
+  bool across = true;       ///< transposes blocks of rows in registers
+  std::int64_t repeat = 1;  ///< vectors that are unrolled in a stage without reduction
 };
 
-/// FixedSchedule for a CPU, with these choices.
+/// Schedules a computation for a CPU in the way of FixedSchedule, with these choices.
 Result<Schedule> FlatSchedule(Compute compute, const Target& target, const FlatChoices& choices);
 
 }  // namespace tilewright

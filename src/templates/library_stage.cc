@@ -41,7 +41,7 @@ Result<Kernel> LibraryCallWithEpilogue(const Workload& w, const Epilogue& epilog
                                        const Target& target, const KernelLayouts& layouts,
                                        std::string_view library, TwLibraryShape shape) {
   if (!IsFloat32(w) && !IsInt8(w)) return Unsupported("no library is called for these types");
-  // Libraries of GPUs take weights as they are.
+  // GPU libraries read weights unpacked.
   if (DeviceTraitsOf(target).launches_grids) shape.constant_weight = 0;
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
@@ -90,5 +90,9 @@ Result<Kernel> CallProducts(const Workload& w, const Epilogue& epilogue, const T
   shape.constant_weight = first == 0 ? 1 : 0;
   return LibraryCallWithEpilogue(w, epilogue, target, KernelLayouts(), library, shape);
 }
+
+Result<ConfigSpace> NoKnobs(const Workload&, const Target&) { return ConfigSpace(); }
+
+Result<Config> OnlyConfig(const Workload&, const Target&) { return ConfigSpace().At(0); }
 
 }  // namespace tilewright

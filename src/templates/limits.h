@@ -5,8 +5,8 @@
 
 namespace tilewright {
 
-/// What Lower may let a target's kernels ask for: on a GPU the shared memory that its compute
-/// capability gives a block.
+/// Limits of Lower for a target: on a GPU with the shared memory that a block of its compute
+/// capability can have.
 LowerLimits LowerLimitsFor(const Target& target);
 
 }  // namespace tilewright

@@ -6,7 +6,8 @@ namespace tilewright {
 
 double ProductShareOf(const TemplateEntry& entry, const Workload& workload,
                       const Epilogue& epilogue, const Target& target, const Config& config) {
-  // All others compute the definition's products, and applying a template takes a millisecond.
+  // The other templates compute the products of the definition; applying a template takes a
+  // millisecond.
   if (entry.only_reorders_sums || entry.apply == nullptr) return 1;
   const auto shape = ConvShapeOf(workload);
   if (!shape.ok()) return 1;

@@ -4,8 +4,8 @@
 
 namespace tilewright {
 
-/// Products that a config computes for each product of its workload's definition: 1, but for
-/// Winograd's convolution, which needs fewer. 1 if the config does not apply.
+/// Ratio of the products that a config computes to those of the workload's definition: less than 1
+/// for Winograd's convolution, 1 for all others and for a config that does not apply.
 double ProductShareOf(const TemplateEntry& entry, const Workload& workload,
                       const Epilogue& epilogue, const Target& target, const Config& config);
 

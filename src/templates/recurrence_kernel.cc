@@ -1,6 +1,6 @@
-// A step is scheduled and lowered like any list of operators; the loop around it is put there
-// afterwards (src/schedule/lower/recurrence_loop.h). Steps are short and follow one another, so
-// that threads share the products of one only where these take longer than to wait for one another.
+// A time step is scheduled and lowered like any list of operators; the loop around it is added
+// afterwards (src/schedule/lower/recurrence_loop.h). Steps are short and depend on one another, so
+// threads share the products of a step only if the products take longer than the synchronization.
 #include "src/templates/recurrence_kernel.h"
 
 #include <fmt/format.h>
@@ -21,13 +21,13 @@
 namespace tilewright {
 namespace {
 
-/// A product of the step's values with a weight that is the same in all steps.
+/// Product of a value of the step with a weight that is the same in all steps.
 struct StepProduct {
-  int value = -1, weight = -1;  // numbers in the list
+  int value = -1, weight = -1;  // positions in the list
   std::int64_t rows = 0, columns = 0, depth = 0;
   std::int64_t lanes = 1;
   MatmulTile tile;  // rows, vectors
-  int packed = -1;  // number in the packed list
+  int packed = -1;  // position in the packed list
   std::int64_t macs() const { return rows * columns * depth; }
   std::int64_t block() const { return tile[1] * lanes; }
   std::int64_t padded_columns() const { return RoundUp(columns, block()); }
@@ -68,7 +68,7 @@ class StepScheduler {
     return list_.values()[static_cast<std::size_t>(value)];
   }
 
-  /// Whether all steps read the parameter, and each only to multiply by it.
+  /// Whether all steps read the parameter, and only as a factor.
   bool IsWeight(int value) const {
     const std::vector<int> parameters = list_.parameters();
     const auto common = parameters.begin() + recurrence_.sliced + std::ssize(recurrence_.next);
@@ -100,8 +100,8 @@ class StepScheduler {
     }
   }
 
-  /// The one that keeps most sums in registers for what columns it adds to the last block, up to
-  /// as many as hide the latency of a sum.
+  /// Returns the tile with the most sums in registers relative to the columns that it adds to the
+  /// last block, up to the number of sums that hides the latency of one.
   MatmulTile TileOf(const StepProduct& product) const {
     constexpr std::int64_t kMaxVectors = 8, kEnoughSums = 24;
     const std::int64_t vectors = CeilDiv(product.columns, product.lanes);
@@ -128,7 +128,7 @@ class StepScheduler {
     return buffers[static_cast<std::size_t>(numbers_[static_cast<std::size_t>(value)])];
   }
 
-  /// The same list with weights in the layouts of their products.
+  /// Returns the list with weights in the layouts of their products.
   Result<OperatorList> PackedList() {
     OperatorList packed;
     for (std::size_t i = 0; i < list_.values().size(); ++i) {
@@ -196,7 +196,7 @@ class StepScheduler {
     const MatmulLoops loops = TileMatmulResult(s, result, false, product.tile, product.lanes);
     const LoopId outer = FuseAll(s, result, {loops.group, loops.rows});
     if (product.macs() >= kMinSharedMacs && target_.num_threads() > 1) {
-      s.Parallel(result, outer);  // each thread has the same weights in every step
+      s.Parallel(result, outer);  // each thread reads the same weights in every step
     } else if (s.Extent(outer) > 1) {
       s.Pragma(result, outer, kAlternatingLoop, 1);
     }
@@ -219,7 +219,7 @@ class StepScheduler {
   Target serial_;
   const std::int64_t lanes_, registers_;
   std::vector<StepProduct> products_;
-  std::vector<int> numbers_;  // by value of the list: its number in the packed one
+  std::vector<int> numbers_;  // position of each value in the packed list
 };
 
 }  // namespace

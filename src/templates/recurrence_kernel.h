@@ -11,17 +11,17 @@
 
 namespace tilewright {
 
-/// The kernel of a recurrence, and how it takes its inputs.
+/// Kernel of a recurrence, and the layouts of its inputs.
 struct RecurrenceKernel {
   Program program;
-  /// By input: the layout in which it is read ("NK64n"), of a weight whose own is NK; empty for one
-  /// that is read as it is.
+  /// Layout of each input: that of a packed weight ("NK64n") whose logical layout is NK; empty for
+  /// an input that is not packed.
   std::vector<std::string> layouts;
-  std::int64_t macs = 0;  ///< multiply-adds of all steps
+  std::int64_t macs = 0;  ///< multiply-adds of all time steps
 };
 
-/// A loop over the steps as machine code: products with the state in register tiles, from packed
-/// weights, and behind them the functions of the gates as vectors.
+/// Generates machine code for a loop over the time steps: products with packed weights, the state
+/// in register tiles, then the functions of the gates as vectors.
 /// Errors: those of the types, and of lowering.
 Result<RecurrenceKernel> BuildRecurrenceKernel(const Operator& op,
                                                std::span<const TensorType> inputs,

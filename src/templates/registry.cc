@@ -1,232 +1,48 @@
-// The table of templates, and which of them serve a workload, in order of preference.
+// The built-in templates, and which of them serve a workload, in the order of preference.
 
 #include "src/templates/registry.h"
 
 #include <algorithm>
-#include <array>
 
 #include "src/base/plugin_key.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
-#include "src/templates/auto/rules.h"
-#include "src/templates/cpu/anchor_plain.h"
-#include "src/templates/cpu/batch_matmul_packed.h"
-#include "src/templates/cpu/conv2d_direct.h"
-#include "src/templates/cpu/conv2d_nchwc.h"
-#include "src/templates/cpu/conv2d_pixels.h"
-#include "src/templates/cpu/conv2d_winograd.h"
-#include "src/templates/cpu/dense.h"
-#include "src/templates/cpu/dense_packed.h"
-#include "src/templates/cpu/dense_thin.h"
-#include "src/templates/cpu/depthwise_direct.h"
-#include "src/templates/cpu/depthwise_pixels.h"
-#include "src/templates/cpu/depthwise_taps.h"
-#include "src/templates/cpu/library.h"
-#include "src/templates/cuda/conv2d_mma.h"
-#include "src/templates/cuda/conv2d_nchw.h"
-#include "src/templates/cuda/conv2d_nchw_winograd.h"
-#include "src/templates/cuda/conv2d_transpose_nchw.h"
-#include "src/templates/cuda/dense.h"
-#include "src/templates/cuda/depthwise_conv2d_nchw.h"
-#include "src/templates/cuda/group_conv2d_nchw.h"
-#include "src/templates/cuda/int8.h"
-#include "src/templates/cuda/library.h"
-#include "src/templates/cuda/matmul_mma.h"
+#include "src/templates/auto/templates.h"
+#include "src/templates/cpu/templates.h"
+#include "src/templates/cuda/templates.h"
 #include "src/templates/text/schedule_text.h"
-#include "src/templates/vta/conv2d_packed.h"
-#include "src/templates/vta/conv2d_packed_slots.h"
-#include "src/templates/vta/conv2d_transpose_packed.h"
-#include "src/templates/vta/dense_packed.h"
-#include "src/templates/vta/elementwise_packed.h"
-#include "src/templates/vta/max_pool2d_packed.h"
+#include "src/templates/vta/templates.h"
 
 namespace tilewright {
-namespace {
 
-/// The table's row for a template class with the four static functions.
-template <typename Template>
-constexpr TemplateEntry EntryOf(std::string_view key, int version,
-                                std::string_view device = "llvm") {
-  return {key,
-          version,
-          device,
-          &Template::Refuses,
-          &Template::DefineSpace,
-          &Template::DefaultConfig,
-          &Template::Apply,
-          nullptr};
+TemplateEntry LoopTemplate(std::string_view key, int version, std::string_view device,
+                           std::span<const KnobDoc> knobs, decltype(TemplateEntry::refuses) refuses,
+                           decltype(TemplateEntry::define_space) define_space,
+                           decltype(TemplateEntry::default_config) default_config,
+                           decltype(TemplateEntry::apply) apply) {
+  return {key, version, device, knobs, refuses, define_space, default_config, apply};
 }
-
-/// The same for a template that goes before all others on some workloads.
-template <typename Template>
-constexpr TemplateEntry FirstEntryOf(std::string_view key, int version) {
-  TemplateEntry entry = EntryOf<Template>(key, version);
-  entry.is_preferred = &Template::IsPreferred;
-  return entry;
-}
-
-/// The same for one whose float results differ by more than the order of sums.
-constexpr TemplateEntry Transforming(TemplateEntry entry) {
-  entry.only_reorders_sums = false;
-  return entry;
-}
-
-/// The same for a template that networks may keep other layouts for.
-template <typename Template>
-constexpr TemplateEntry LayoutsEntryOf(std::string_view key, int version) {
-  TemplateEntry entry = EntryOf<Template>(key, version);
-  entry.layout_configs = &Template::LayoutConfigs;
-  return entry;
-}
-
-/// The table's row for a VTA template class with the four static functions.
-template <typename Template>
-constexpr TemplateEntry VtaEntryOf(std::string_view key, int version) {
-  return {key,
-          version,
-          "vta",
-          &Template::Refuses,
-          &Template::DefineSpace,
-          &Template::DefaultConfig,
-          nullptr,
-          &Template::BuildStream};
-}
-
-constexpr std::array kTemplates = {
-    VtaEntryOf<ElementwisePackedVta<OpKind::kAdd>>("add.vta", 1),
-    EntryOf<AnchorPlainCpu>("anchor_plain.cpu", 1),
-    EntryOf<AutoFixed>("auto.cpu/fixed", 1),
-    EntryOf<AutoFlat>("auto.cpu/flat", 1),
-    EntryOf<AutoTiles>("auto.cpu/tiles", 3),
-    EntryOf<AutoWindows>("auto.cpu/windows", 2),
-    EntryOf<AutoFixed>("auto.cuda/fixed", 1, "cuda"),
-    EntryOf<AutoFlatCuda>("auto.cuda/flat", 1, "cuda"),
-    EntryOf<AutoMmaCuda>("auto.cuda/mma", 1, "cuda"),
-    EntryOf<AutoTilesCuda>("auto.cuda/tiles", 1, "cuda"),
-    EntryOf<BatchMatmulCublas>("batch_matmul.cublas", 1, "cuda"),
-    EntryOf<BatchMatmulCuda>("batch_matmul.cuda", 2, "cuda"),
-    EntryOf<BatchMatmulDnnl>("batch_matmul.dnnl", 1),
-    EntryOf<BatchMatmulX86>("batch_matmul.x86", 1),
-    EntryOf<MatmulMmaCuda<OpKind::kBatchMatmul>>("batch_matmul_mma.cuda", 2, "cuda"),
-    EntryOf<BatchMatmulPackedCpu>("batch_matmul_packed.cpu", 1),
-    Transforming(EntryOf<Conv2dCudnn>("conv2d.cudnn", 1, "cuda")),  // times algorithms itself
-    EntryOf<Conv2dDnnl>("conv2d.dnnl", 1),
-    EntryOf<Conv2dNchwcX86>("conv2d_NCHWc.x86", 1),
-    EntryOf<Conv2dNchwcInt8Cuda>("conv2d_NCHWc_int8.cuda", 2, "cuda"),
-    EntryOf<Conv2dNchwcInt8X86>("conv2d_NCHWc_int8.x86", 1),
-    EntryOf<Conv2dDirectCpu>("conv2d_direct.cpu", 1),
-    EntryOf<Conv2dDirectInt8Cpu>("conv2d_direct_int8.cpu", 1),
-    LayoutsEntryOf<Conv2dHalfBlocksCpu>("conv2d_half_blocks.cpu", 1),
-    EntryOf<Conv2dMmaCuda>("conv2d_mma.cuda", 2, "cuda"),
-    EntryOf<Conv2dNchwCuda>("conv2d_nchw.cuda", 2, "cuda"),
-    Transforming(EntryOf<Conv2dNchwWinogradCuda>("conv2d_nchw_winograd.cuda", 2, "cuda")),
-    VtaEntryOf<Conv2dPackedVta>("conv2d_packed.vta", 1),
-    VtaEntryOf<Conv2dPackedSlotsVta>("conv2d_packed_slots.vta", 1),
-    LayoutsEntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
-    EntryOf<Conv2dTransposeNchwCuda>("conv2d_transpose_nchw.cuda", 2, "cuda"),
-    VtaEntryOf<Conv2dTransposePackedVta>("conv2d_transpose_packed.vta", 1),
-    Transforming(FirstEntryOf<Conv2dWinogradCpu>("conv2d_winograd.cpu", 4)),
-    FirstEntryOf<Conv2dWinogradInt8Cpu>("conv2d_winograd_int8.cpu", 2),
-    EntryOf<DenseCublas>("dense.cublas", 1, "cuda"),
-    EntryOf<DenseDnnl>("dense.dnnl", 1),
-    EntryOf<DenseInt8Cuda>("dense_int8.cuda", 2, "cuda"),
-    EntryOf<DenseLargeBatchCuda>("dense_large_batch.cuda", 2, "cuda"),
-    EntryOf<MatmulMmaCuda<OpKind::kDense>>("dense_mma.cuda", 3, "cuda"),
-    EntryOf<DenseNopackX86>("dense_nopack.x86", 1),
-    EntryOf<DensePackX86>("dense_pack.x86", 1),
-    EntryOf<DensePackedCpu>("dense_packed.cpu", 1),
-    VtaEntryOf<DensePackedVta>("dense_packed.vta", 1),
-    EntryOf<DenseSmallBatchCuda>("dense_small_batch.cuda", 2, "cuda"),
-    FirstEntryOf<DenseThinCpu>("dense_thin.cpu", 1),
-    EntryOf<DepthwiseNchwcX86>("depthwise_conv2d_NCHWc.x86", 1),
-    EntryOf<DepthwiseConv2dNchwCuda>("depthwise_conv2d_nchw.cuda", 2, "cuda"),
-    EntryOf<DepthwiseDirectCpu>("depthwise_direct.cpu", 1),
-    LayoutsEntryOf<DepthwisePixelsCpu>("depthwise_pixels.cpu", 1),
-    FirstEntryOf<DepthwiseTapsInt8Cpu>("depthwise_taps_int8.cpu", 1),
-    VtaEntryOf<ElementwisePackedVta<OpKind::kIdentity>>("elementwise_packed.vta", 1),
-    EntryOf<GroupConv2dNchwCuda>("group_conv2d_nchw.cuda", 2, "cuda"),
-    VtaEntryOf<GroupConv2dPackedVta>("group_conv2d_packed.vta", 1),
-    LayoutsEntryOf<GroupConv2dShuffledCpu>("group_conv2d_shuffled.cpu", 1),
-    VtaEntryOf<MaxPool2dPackedVta>("max_pool2d_packed.vta", 1),
-    VtaEntryOf<ElementwisePackedVta<OpKind::kMul>>("multiply.vta", 1),
-};
-static_assert(std::ranges::is_sorted(kTemplates, {}, &TemplateEntry::key));
-static_assert(std::ranges::adjacent_find(kTemplates, {}, &TemplateEntry::key) == kTemplates.end());
-
-/// Ours first, then AutoTVM's, then the one that serves everything, then libraries.
-constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
-    "conv2d_direct.cpu",
-    "conv2d_direct_int8.cpu",
-    "depthwise_direct.cpu",
-    "depthwise_taps_int8.cpu",
-    "dense_packed.cpu",
-    "batch_matmul_packed.cpu",
-    "conv2d_NCHWc_int8.x86",
-    "conv2d_NCHWc.x86",
-    "conv2d_half_blocks.cpu",
-    "conv2d_pixels.cpu",
-    "conv2d_winograd.cpu",
-    "conv2d_winograd_int8.cpu",
-    "depthwise_conv2d_NCHWc.x86",
-    "depthwise_pixels.cpu",
-    "group_conv2d_shuffled.cpu",
-    "dense_pack.x86",
-    "dense_nopack.x86",
-    "dense_thin.cpu",
-    "batch_matmul.x86",
-    "anchor_plain.cpu",
-    "conv2d.dnnl",
-    "dense.dnnl",
-    "batch_matmul.dnnl",
-    "conv2d_mma.cuda",
-    "conv2d_NCHWc_int8.cuda",
-    "conv2d_nchw.cuda",
-    "conv2d_nchw_winograd.cuda",
-    "depthwise_conv2d_nchw.cuda",
-    "group_conv2d_nchw.cuda",
-    "conv2d_transpose_nchw.cuda",
-    "dense_mma.cuda",
-    "dense_int8.cuda",
-    "dense_large_batch.cuda",
-    "dense_small_batch.cuda",
-    "batch_matmul_mma.cuda",
-    "batch_matmul.cuda",
-    "conv2d.cudnn",
-    "dense.cublas",
-    "batch_matmul.cublas",
-    "conv2d_packed_slots.vta",
-    "conv2d_packed.vta",
-    "group_conv2d_packed.vta",
-    "conv2d_transpose_packed.vta",
-    "dense_packed.vta",
-    "add.vta",
-    "multiply.vta",
-    "elementwise_packed.vta",
-    "max_pool2d_packed.vta",
-    "auto.cpu/tiles",
-    "auto.cpu/flat",
-    "auto.cpu/windows",
-    "auto.cpu/fixed",
-    "auto.cuda/fixed",
-    "auto.cuda/mma",
-    "auto.cuda/tiles",
-    "auto.cuda/flat",
-};
-
-}  // namespace
 
 TemplateRegistry TemplateRegistry::BuiltIn() {
   TemplateRegistry registry;
-  registry.entries_.assign(kTemplates.begin(), kTemplates.end());
-  registry.preference_.assign(kPreference.begin(), kPreference.end());
+  for (const std::span<const TemplateMaker> makers : {std::span<const TemplateMaker>(kCpuTemplates),
+                                                      {kCudaTemplates},
+                                                      {kVtaTemplates},
+                                                      {kAutoTemplates}}) {
+    for (const TemplateMaker make : makers) {
+      registry.entries_.push_back(make());
+      registry.preference_.push_back(registry.entries_.back().key);
+    }
+  }
+  std::ranges::sort(registry.entries_, {}, &TemplateEntry::key);
   return registry;
 }
 
 Status TemplateRegistry::Add(const TemplateEntry& entry) {
   const std::string name = "template '" + std::string(entry.key) + "'";
-  const bool ours = std::ranges::any_of(kTemplates, [&entry](const TemplateEntry& known) {
-    return known.key == entry.key && known.version == entry.version;
-  });
+  const TemplateRegistry built_in = BuiltIn();
+  const TemplateEntry* known = built_in.Find(entry.key);
+  const bool ours = known != nullptr && known->version == entry.version;
   if (!ours && !IsPluginKey(entry.key)) {
     return InvalidArgument(name + ": expected a key " + std::string(kPluginKeyFormat));
   }

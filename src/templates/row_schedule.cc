@@ -1,5 +1,5 @@
-// Which axes of each stage are those of the rows follows from the result, whose rows are all axes
-// but the last ones, backwards: where a stage reads another at its own row, that one has the same
+// The rows of the result are all its axes but the last ones. From them the row axes of each stage
+// follow backwards: where a stage reads another one at its own row, the other one has the same
 // rows.
 
 #include "src/templates/row_schedule.h"
@@ -105,7 +105,7 @@ std::int64_t RowFinder::ElementsOfRow(StageId stage) const {
 
 namespace {
 
-/// Elements that `extent` is cut into steps of: so many vectors that have no tail, or one.
+/// Elements of the steps into which `extent` is cut: this many vectors without a tail, or one.
 std::int64_t PartsOf(std::int64_t extent, std::int64_t lanes, std::int64_t vectors) {
   for (std::int64_t width = lanes; width > 1 && 2 * width >= lanes; width /= 2) {
     for (std::int64_t count = vectors; count > 0; --count) {
@@ -134,7 +134,7 @@ void SumInLanes(Schedule& schedule, std::int64_t lanes, std::int64_t rows, std::
       continue;
     }
     if (extent > lanes || last > 0) schedule.RFactor(id, last, parts);
-    // Of whole vectors first; one lane after the other would wait for the one before.
+    // Combine whole vectors first: lane after lane, each would wait for the one before.
     if (parts > lanes) {
       parts = parts % lanes == 0 ? lanes : lanes / 2;
       schedule.RFactor(id, 0, parts);
@@ -157,7 +157,7 @@ void ScheduleInRow(Schedule& s, StageId stage, const RowAxes& rows, std::int64_t
   LoopId lane = elements.back();
   elements.pop_back();
   const std::int64_t extent = s.Extent(lane);
-  // A few vectors of sums stay in registers while the loop goes over the row once.
+  // A few vectors of sums stay in registers while the loop passes over the row once.
   const bool sums = op.combiner != Combiner::kNone && op.reduce_axes.back().extent > 2;
   const std::int64_t width = extent % lanes == 0 ? lanes : lanes / 2;
   if (sums && extent > lanes && extent % width == 0 && extent / width <= kMaxVectorsOfSums) {
@@ -196,16 +196,16 @@ bool HasNumberPerRow(const Schedule& schedule, std::int64_t rows) {
 
 namespace {
 
-/// Whether the threads are as busy with whole rows as with parts of them. A row that is longer than
-/// a near cache costs the same memory traffic in either form.
+/// Whether the threads are as busy with whole rows as with parts of rows. A row that is longer than
+/// a private cache causes the same memory traffic in both cases.
 bool RowsKeepThreadsBusy(std::int64_t rows, std::int64_t length, const Target& target) {
-  constexpr std::int64_t kRowsPerThread = 8;  // the last round of rows costs an eighth at most
+  constexpr std::int64_t kRowsPerThread = 8;  // the last round of rows costs at most an eighth
   const std::int64_t threads = target.num_threads();
   if (length <= kLongestRow) return rows >= threads;
   return rows % threads == 0 || rows >= kRowsPerThread * threads;
 }
 
-/// Rows up to this size are local whatever the others need.
+/// Rows up to this size are local, regardless of the others.
 constexpr std::int64_t kShortRowBytes = 512;
 
 /// Bytes of a row of a stage.
@@ -213,7 +213,7 @@ std::int64_t BytesOfRow(const Schedule& schedule, const RowFinder& finder, Stage
   return finder.ElementsOfRow(id) * schedule.stage(id).op.output->dtype.bytes();
 }
 
-/// With the last `inside` axes of the result as rows.
+/// Schedules with the last `inside` axes of the result as rows.
 std::optional<Schedule> ScheduleRows(Schedule schedule, int inside, std::int64_t lanes,
                                      const Target& target) {
   const StageId result = schedule.order().back();
@@ -234,18 +234,18 @@ std::optional<Schedule> ScheduleRows(Schedule schedule, int inside, std::int64_t
   std::int64_t row_bytes = 0;  // of the buffers of one row
   for (const StageId id : order) {
     const ComputeOp& op = schedule.stage(id).op;
-    // Windows of a few elements beside the row, as of a pool in blocks, are no sums of rows.
+    // Windows of a few elements, such as those of a pool in blocks, are not sums of rows.
     constexpr std::int64_t kLongestWindow = 32;
     std::int64_t window = 1;
     for (const Axis& axis : op.reduce_axes) window *= axis.extent;
     const bool beside = finder.ElementsOfRow(id) >= length && window <= kLongestWindow;
     reduces = reduces || (op.combiner != Combiner::kNone && !beside);
-    // A stage with more elements than the result's row is no stage of rows alone.
+    // A stage with more elements than the row of the result does not work on rows alone.
     if (finder.ElementsOfRow(id) > std::max(length, kLongestRow)) return std::nullopt;
     if (id != result) row_bytes += BytesOfRow(schedule, finder, id);
   }
   if (!reduces) return std::nullopt;
-  // Long rows lie in memory of the thread's own, of any size.
+  // Long rows are in memory of their thread, which has no limit of size.
   const bool fits = row_bytes <= LowerLimits().max_local_bytes;
 
   std::vector<LoopId> outer;
@@ -256,7 +256,7 @@ std::optional<Schedule> ScheduleRows(Schedule schedule, int inside, std::int64_t
   const LoopId row = FuseAll(schedule, result, outer);
   ParallelFor(schedule, result, row, target);
   for (std::size_t i = order.size() - 1;
-       i-- > 0;) {  // readers are in the row before what they read
+       i-- > 0;) {  // each is in the row before the stages that it reads
     const StageId id = order[i];
     if (fits || BytesOfRow(schedule, finder, id) <= kShortRowBytes) {
       schedule.SetScope(id, Scope::kLocal);

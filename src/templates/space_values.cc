@@ -15,6 +15,12 @@ std::int64_t LargestDivisor(std::int64_t extent, std::int64_t limit) {
   return 1;
 }
 
+std::int64_t LargestPowerOfTwo(std::int64_t extent, std::int64_t limit) {
+  std::int64_t power = 1;
+  while (power * 2 <= limit && extent % (power * 2) == 0) power *= 2;
+  return power;
+}
+
 std::vector<std::int64_t> MinWasteTiles(std::int64_t extent, std::int64_t limit) {
   std::vector<std::int64_t> tiles;
   for (std::int64_t tile = 1; tile <= std::min(extent, limit); ++tile) {

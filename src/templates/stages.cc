@@ -16,8 +16,8 @@ std::int64_t FloorPowerOfTwo(std::int64_t value) {
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(value)));
 }
 
-/// Position in memory of what a load reads where all axes are 0 but one, which has this value; none
-/// if that depends on what is in memory.
+/// Returns the position in memory that a load reads if all axes are 0 except one, which has this
+/// value; nothing if the position depends on data.
 std::optional<std::int64_t> PositionAt(const ExprNode& load, const std::vector<Axis>& axes,
                                        std::size_t axis, std::int64_t value) {
   Substitution point;
@@ -33,7 +33,7 @@ std::optional<std::int64_t> PositionAt(const ExprNode& load, const std::vector<A
   return position;
 }
 
-/// Whether the loads for neighbours along an axis are neighbours in memory, a block at least.
+/// Whether neighbours along an axis are loaded from neighbouring memory, for a block at least.
 bool IsContiguous(const ExprNode& load, const std::vector<Axis>& axes, std::size_t axis,
                   std::int64_t block) {
   const auto first = PositionAt(load, axes, axis, 0);
@@ -109,7 +109,7 @@ FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, co
   const auto vector_axis = static_cast<std::size_t>(InnermostAxis(schedule.stage(stage).op));
   const std::size_t innermost = std::min(outer.size() - 1, vector_axis);
   LoopId last = outer[innermost];
-  // Loops of one iteration inside of it go outside.
+  // Move loops of one iteration that are inside it outside.
   const std::vector<LoopId> single(outer.begin() + static_cast<std::ptrdiff_t>(innermost) + 1,
                                    outer.end());
   outer.resize(innermost);
@@ -146,7 +146,7 @@ FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, co
   if (outer.empty()) return loops;
   loops.innermost = outer.back();
   if (target.num_threads() == 1) return loops;
-  // Loops are fused only as far as the threads need it: the index of a fused one costs divisions.
+  // Fuse only as many loops as the threads need: the index of a fused loop costs divisions.
   std::int64_t iterations = 1;
   std::size_t fused = 0;
   constexpr std::int64_t kIterationsPerThread = 4;

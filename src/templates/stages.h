@@ -8,39 +8,40 @@
 
 namespace tilewright {
 
-// Stages and loops that schedules of several templates have in common.
+// Helpers for stages and loops that schedules of several templates share.
 
-/// The stages every anchor's compute has, in the roles a CPU schedule gives them.
+/// Stages of an anchor's computation, by their role in a CPU schedule.
 struct AnchorStages {
   bool has_pad = false;
   StageId pad;     ///< valid if has_pad
   StageId sum;     ///< the reduction; its output is kLocal (registers)
   StageId result;  ///< writes the kernel's output
 };
-/// Finds the stages; without an epilogue the sums get a local copy first. Call before any split.
+/// Finds the stages. If there is no epilogue, the sums get a local copy first. Call before any
+/// split.
 AnchorStages PrepareStages(Schedule& schedule);
 
-/// Computes cheap stages without reduction where they are read, but for the last one, `kept` and
-/// those of FeedsArgReduction (src/schedule/check.h); those that call functions only where one
+/// Inlines cheap stages without reduction, except the last one, `kept` and those of
+/// FeedsArgReduction (src/schedule/check.h). Stages that call functions are inlined only if one
 /// stage reads them, element by element.
 void InlineElementwise(Schedule& schedule, const std::vector<StageId>& kept = {});
 /// Fuses adjacent leaves, outermost first, into one loop.
 LoopId FuseAll(Schedule& schedule, StageId stage, const std::vector<LoopId>& loops);
-/// Parallel over the loop if the target has more than one thread.
+/// Makes the loop parallel if the target has more than one thread.
 void ParallelFor(Schedule& schedule, StageId stage, LoopId loop, const Target& target);
-/// The innermost axis of more than one element (the innermost one if there is none).
+/// Returns the innermost axis with more than one element; the innermost axis if there is none.
 int InnermostAxis(const ComputeOp& op);
-/// The axis along which the data of a stage lie in memory if that is not the innermost one, which
-/// is then the one that vectors of the result are made along: the back end turns blocks of rows
-/// into columns. -1 if there is none.
+/// Returns the axis along which the data of a stage are contiguous in memory, if it is not the
+/// innermost one, along which the vectors of the result are made; the back end then transposes
+/// blocks of rows. -1 if there is none.
 int AcrossAxis(const ComputeOp& op, std::int64_t lanes);
-/// What ScheduleFlat leaves for stages that are to be computed inside.
+/// Loops of ScheduleFlat in which other stages can be computed.
 struct FlatLoops {
   LoopId innermost;  ///< the innermost loop outside vector and tile; index -1 if there is none
 };
-/// A root stage as a whole: InnermostAxis vectorized in steps of `lanes`, around it `tile`
-/// iterations unrolled, outer loops parallel. across: an axis of which a vector's worth of
-/// iterations is unrolled inside of all others, or -1.
+/// Schedules a root stage: InnermostAxis vectorized in steps of `lanes`, `tile` iterations unrolled
+/// around it, outer loops parallel. across: an axis of which a vector's worth of iterations is
+/// unrolled inside all others, or -1.
 FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, const Target& target,
                        std::int64_t tile = 1, int across = -1);
 

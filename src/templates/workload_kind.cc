@@ -34,6 +34,11 @@ std::string RefusesDense(const Workload& w) {
 
 bool IsPlainNchw(const Workload& w) { return w.data_layout == "NCHW" && w.kernel_layout == "OIHW"; }
 
+MatmulSizes MatmulSizesOf(const Workload& w) {
+  const std::size_t rank = w.data.shape.size();
+  return {w.data.shape[rank - 2], w.weight.shape[rank - 2], w.data.shape[rank - 1]};
+}
+
 std::string Blocked(const std::string& layout, std::int64_t block, char dimension) {
   return layout + std::to_string(block) + dimension;
 }

@@ -4,6 +4,7 @@
 #   At most: N               files created or changed, the test among them
 #   Program: NAME…           programs of tests/ to link with what changed; the last one is run
 #   Run: ARGUMENTS           of that program
+#   Compile: FILE…           sources that do not change, but include a header that does
 # Fails when the patch does not apply, when it is more files than it may be, when docs/adding.md names other files,
 # and when the test does. Only what the patch touches is compiled, with the flags of the build.
 set -euo pipefail
@@ -16,7 +17,8 @@ fail() { echo "adding $kind: $*" >&2; exit 1; }
 
 rm -rf "$scratch" && mkdir -p "$scratch"
 mapfile -t files < <(sed -n 's|^diff --git a/.* b/||p' "$patch")
-for file in "${files[@]}"; do
+read -ra again <<<"$(field Compile)"
+for file in "${files[@]}" ${again[@]+"${again[@]}"}; do
   mkdir -p "$scratch/$(dirname "$file")"
   if [ -e "$source/$file" ]; then cp "$source/$file" "$scratch/$file"; fi
 done
@@ -55,7 +57,7 @@ compile() {
 
 # A file that is compiled together with others is so here, too.
 library=() cli=() tests=() replaced=()
-for file in "${files[@]}"; do
+for file in "${files[@]}" ${again[@]+"${again[@]}"}; do
   [[ $file == *.cc ]] || continue
   place "$file"
   unity=""

@@ -28,8 +28,8 @@ inline const TemplateEntry& MadeTemplate(int which) {
     return config;
   };
   static constexpr TemplateEntry kEntries[2] = {
-      {"made.large", 1, "llvm", nullptr, nullptr, +kDefault, nullptr, nullptr},
-      {"made.small", 1, "llvm", nullptr, nullptr, +kDefault, nullptr, nullptr}};
+      {"made.large", 1, "llvm", {}, nullptr, nullptr, +kDefault, nullptr, nullptr},
+      {"made.small", 1, "llvm", {}, nullptr, nullptr, +kDefault, nullptr, nullptr}};
   return kEntries[which];
 }
 

@@ -120,9 +120,10 @@ TEST(AutoTiles, FindsTheContraction) {
   ASSERT_TRUE(dense.ok());
   EXPECT_EQ(dense->operands[0].across + dense->operands[1].across, -1);
   const Target target = *Target::Parse("llvm");
-  const auto config = AutoTiles::DefaultConfig(product, target);
+  const TemplateEntry* tiles = BuiltInTemplates().Find("auto.cpu/tiles");
+  const auto config = tiles->default_config(product, target);
   ASSERT_TRUE(config.ok());
-  const auto kernel = AutoTiles::Apply(product, {}, target, *config);
+  const auto kernel = tiles->apply(product, {}, target, *config);
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
   EXPECT_THAT(kernel->layouts.weight, testing::HasSubstr(":AB"));
 }

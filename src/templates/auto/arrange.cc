@@ -1,4 +1,4 @@
-// Operands of a contraction in the order in which its tiles read them.
+// Rearrangement of a contraction's operands to the order in which its tiles read them.
 
 #include <fmt/format.h>
 

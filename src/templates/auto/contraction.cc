@@ -1,5 +1,5 @@
-// What a rule for contractions must know: which stage, along which axis there are vectors, which
-// axes make a register tile, which operands lie across the vectors.
+// Analysis of contractions: the stage, the axis of the vectors, the axes of a register tile, and
+// the operands that are read across the vectors.
 
 #include "src/templates/auto/contraction.h"
 
@@ -28,7 +28,7 @@ double WorkOfStage(const ComputeOp& op) {
   return work;
 }
 
-/// Elements between neighbours along an axis; none if that is not the same everywhere.
+/// Returns the distance in elements between neighbours along an axis; nothing if it varies.
 std::optional<std::int64_t> StrideAlong(const ExprNode& load, const ComputeOp& op, int axis) {
   const auto position = [&](std::int64_t value) -> std::optional<std::int64_t> {
     Substitution point;
@@ -85,7 +85,8 @@ Contraction::Operand OperandOf(const Contraction& c, const ExprNode& load,
   return operand;
 }
 
-/// Up to two axes beside that of the vectors, first those that not all operands are read along.
+/// Returns up to two axes other than that of the vectors, first those along which not all operands
+/// are read.
 std::vector<int> RowAxesOf(const Contraction& c, const std::vector<const ExprNode*>& loads) {
   std::vector<std::pair<int, int>> axes;  // rank, axis
   const ComputeOp& op = c.op();
@@ -107,8 +108,8 @@ std::vector<int> RowAxesOf(const Contraction& c, const std::vector<const ExprNod
   return rows;
 }
 
-/// The axes of the main stage with `axis` behind all others, and a stage behind it that writes its
-/// result as it was.
+/// Makes `axis` the innermost axis of the main stage, and adds a stage after it that writes its
+/// result in the old order.
 void TransposeResult(Contraction& c, int axis) {
   ComputeOp& main = c.compute.stages[c.main];
   const Buffer result = main.output;
@@ -136,7 +137,7 @@ void TransposeResult(Contraction& c, int axis) {
                           std::move(copy));
 }
 
-/// The stage that does most of the work.
+/// Returns the stage that does most of the work.
 Result<Contraction> MainStageOf(const Expression& expression) {
   Contraction c;
   c.compute = DefineExpression(Collapsed(expression));
@@ -158,7 +159,7 @@ Result<Contraction> MainStageOf(const Expression& expression) {
   return c;
 }
 
-/// Whether vectors along another axis than the result's are any better than none.
+/// Checks whether vectors along another axis than the result's are worth while.
 Status CheckTransposed(const Contraction& c) {
   if (std::ranges::find(c.rows, c.result_axis) == c.rows.end()) {
     return Unsupported("no steps along the result's rows are in registers");

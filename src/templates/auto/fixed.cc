@@ -3,6 +3,7 @@
 #include "src/target/cpu.h"
 #include "src/target/device.h"
 #include "src/templates/auto/rules.h"
+#include "src/templates/auto/templates.h"
 #include "src/templates/space_values.h"
 
 namespace tilewright {
@@ -20,22 +21,29 @@ bool HasReduction(const Expression& expression) {
   });
 }
 
-std::string AutoFixed::Refuses(const Workload& workload, const Target& target) {
-  return RefusesAnyExpression(workload, target);
-}
+namespace {
 
-Result<ConfigSpace> AutoFixed::DefineSpace(const Workload&, const Target&) { return ConfigSpace(); }
+Result<ConfigSpace> DefineSpace(const Workload&, const Target&) { return ConfigSpace(); }
 
-Result<Config> AutoFixed::DefaultConfig(const Workload&, const Target&) {
-  return ConfigSpace().At(0);
-}
+Result<Config> DefaultConfig(const Workload&, const Target&) { return ConfigSpace().At(0); }
 
-Result<Kernel> AutoFixed::Apply(const Workload& workload, const Epilogue&, const Target& target,
-                                const Config&) {
+Result<Kernel> Apply(const Workload& workload, const Epilogue&, const Target& target,
+                     const Config&) {
   Compute compute = DefineExpression(workload.expression);
   SplitLongReductions(compute);
   TW_ASSIGN_OR_RETURN(auto schedule, FixedSchedule(std::move(compute), target));
   return Kernel{std::move(schedule), KernelLayouts(), {"sums_in_blocks"}};
 }
+
+/// Entry of the template for a device.
+TemplateEntry EntryFor(std::string_view key, std::string_view device) {
+  return LoopTemplate(key, 1, device, {}, &RefusesAnyExpression, &DefineSpace, &DefaultConfig,
+                      &Apply);
+}
+
+}  // namespace
+
+TemplateEntry AutoFixedEntry() { return EntryFor("auto.cpu/fixed", "llvm"); }
+TemplateEntry AutoFixedCudaEntry() { return EntryFor("auto.cuda/fixed", "cuda"); }
 
 }  // namespace tilewright

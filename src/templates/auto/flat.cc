@@ -1,16 +1,35 @@
-// `auto.cpu/flat`: the schedule of operators that are not tuned, with what it decides by rule as
-// knobs, on tensors whose neighbouring dimensions are one where they can be.
+// `auto.cpu/flat`: the schedule of operators that are not tuned, with the decisions of its rules as
+// knobs. Neighbouring dimensions of tensors can be joined to one.
 
 #include <algorithm>
 
 #include "src/target/cpu.h"
 #include "src/templates/auto/rules.h"
+#include "src/templates/auto/templates.h"
 #include "src/templates/fixed_schedule.h"
 #include "src/templates/space_values.h"
 #include "src/tensor/expression/collapse.h"
 
 namespace tilewright {
 namespace {
+
+constexpr KnobDoc kKnobs[] = {
+    {"lanes", "Elements of one vector, along the innermost axis of a stage."},
+    {"joined", "true treats neighbouring dimensions that are read and written alike as one."},
+    {"across",
+     "true transposes blocks of rows in registers where the data of a stage are contiguous "
+     "along another axis than its vectors."},
+    {"repeat", "Vectors that are unrolled in a stage without reduction."},
+    {"tile", "Vectors of sums in registers at the same time. Only with reductions."},
+    {"unroll",
+     "The innermost reduction axis is unrolled if it has at most this many iterations. Only "
+     "with reductions."},
+    {"rows",
+     "true computes all stages of one row of the result after each other, if the computation "
+     "goes row by row. Only with reductions."},
+    {"blocks",
+     "true splits long sums into sums of blocks, which are added up. Only with reductions."},
+};
 
 Result<ConfigSpace> FlatSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
@@ -28,23 +47,21 @@ Result<ConfigSpace> FlatSpace(const Workload& w, const Target& target) {
   return MakeSpace(std::move(knobs));
 }
 
-}  // namespace
-
-std::string AutoFlat::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   return RefusesAnyExpression(w, target);
 }
 
-Result<ConfigSpace> AutoFlat::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   return FlatSpace(w, target);
 }
 
-Result<Config> AutoFlat::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto space, FlatSpace(w, target));
   return space.At(0);
 }
 
-Result<Kernel> AutoFlat::Apply(const Workload& w, const Epilogue&, const Target& target,
-                               const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
+                     const Config& config) {
   const bool joined = config.Integer("joined") != 0;
   Compute compute = DefineExpression(joined ? Collapsed(w.expression) : w.expression);
   std::vector<std::string> arranged;
@@ -64,6 +81,13 @@ Result<Kernel> AutoFlat::Apply(const Workload& w, const Epilogue&, const Target&
   }
   TW_ASSIGN_OR_RETURN(auto schedule, FlatSchedule(std::move(compute), target, choices));
   return Kernel{std::move(schedule), KernelLayouts(), std::move(arranged)};
+}
+
+}  // namespace
+
+TemplateEntry AutoFlatEntry() {
+  return LoopTemplate("auto.cpu/flat", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
+                      &Apply);
 }
 
 }  // namespace tilewright

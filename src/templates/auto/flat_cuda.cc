@@ -1,9 +1,10 @@
-// `auto.cuda/flat`: every stage a launch, or whole rows of several stages in one, with how they are
-// dealt to blocks and threads as knobs.
+// `auto.cuda/flat`: every stage a launch, or whole rows of several stages in one, with the
+// distribution over blocks and threads as knobs.
 
 #include "src/target/gpu.h"
 #include "src/templates/auto/grid_stages.h"
 #include "src/templates/auto/rules.h"
+#include "src/templates/auto/templates.h"
 #include "src/templates/cuda/block_tiles.h"
 #include "src/templates/limits.h"
 #include "src/templates/space_values.h"
@@ -12,6 +13,21 @@
 
 namespace tilewright {
 namespace {
+
+constexpr KnobDoc kKnobs[] = {
+    {"threads", "Threads of a block."},
+    {"elements",
+     "Elements, or vectors of them, that one thread computes after each other. Without effect "
+     "on sums."},
+    {"vector", "Neighbouring elements that one access of a thread writes. Without effect on sums."},
+    {"joined", "true treats neighbouring dimensions that are read and written alike as one."},
+    {"row_threads", "Threads that share one sum, or one row of the result. Only with reductions."},
+    {"rows",
+     "true computes all stages of a row in one block, if the computation goes row by row and a"
+     " row fits into shared memory. Only with reductions."},
+    {"blocks",
+     "true splits long sums into sums of blocks, which are added up. Only with reductions."},
+};
 
 Result<ConfigSpace> FlatCudaSpace(const Workload& w) {
   std::vector<Result<Knob>> knobs = {
@@ -25,24 +41,20 @@ Result<ConfigSpace> FlatCudaSpace(const Workload& w) {
   return MakeSpace(std::move(knobs));
 }
 
-}  // namespace
-
-std::string AutoFlatCuda::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
   return ComputeCapabilityOf(target).status().message();
 }
 
-Result<ConfigSpace> AutoFlatCuda::DefineSpace(const Workload& w, const Target&) {
-  return FlatCudaSpace(w);
-}
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target&) { return FlatCudaSpace(w); }
 
-Result<Config> AutoFlatCuda::DefaultConfig(const Workload& w, const Target&) {
+Result<Config> DefaultConfig(const Workload& w, const Target&) {
   TW_ASSIGN_OR_RETURN(auto space, FlatCudaSpace(w));
   return space.At(0);
 }
 
-Result<Kernel> AutoFlatCuda::Apply(const Workload& w, const Epilogue&, const Target& target,
-                                   const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
+                     const Config& config) {
   const bool joined = config.Integer("joined") != 0;
   Compute compute = DefineExpression(joined ? Collapsed(w.expression) : w.expression);
   std::vector<std::string> arranged;
@@ -71,6 +83,13 @@ Result<Kernel> AutoFlatCuda::Apply(const Workload& w, const Epilogue&, const Tar
   }
   TW_RETURN_IF_ERROR(schedule.status());
   return Kernel{std::move(schedule), KernelLayouts(), std::move(arranged)};
+}
+
+}  // namespace
+
+TemplateEntry AutoFlatCudaEntry() {
+  return LoopTemplate("auto.cuda/flat", 1, "cuda", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
+                      &Apply);
 }
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-// Stages as launches of a GPU: one result for each thread or a few, sums by one thread or by a row
+// Stages as launches of a GPU: one result or a few for each thread, sums by one thread or by a row
 // of threads, and all stages of a row in one block.
 
 #include "src/templates/auto/grid_stages.h"
@@ -17,30 +17,30 @@
 namespace tilewright {
 namespace {
 
-/// Parts of sums that one thread adds up.
+/// Limit of partial sums that one thread adds up.
 constexpr std::int64_t kMaxParts = 32;
 
-/// The largest power of two, at most `limit`, that divides the extent.
+/// Returns the largest power of two, at most `limit`, that divides the extent.
 std::int64_t VectorOf(std::int64_t extent, std::int64_t limit) {
   std::int64_t lanes = 1;
   while (lanes * 2 <= limit && extent % (lanes * 2) == 0) lanes *= 2;
   return lanes;
 }
 
-/// The elements that one thread reads and writes in one access.
+/// Returns the elements that one access of a thread reads or writes.
 std::int64_t LanesOf(const Schedule& s, StageId stage, LoopId innermost, std::int64_t limit) {
   const ComputeOp& op = s.stage(stage).op;
   return HasUniformConditions(op) ? VectorOf(s.Extent(innermost), limit) : 1;
 }
 
-/// A reduction axis in equal parts, one for each thread.
+/// Reduction axis in equal parts, one for each thread.
 struct Parts {
   int axis = 0;
   std::int64_t count = 1;
 };
 
-/// The longest reduction axis, the last one of equals, and about `threads` parts of it; one part
-/// where its extent has no such divisor and is too long for a thread each.
+/// Returns the longest reduction axis, the last one of equals, in about `threads` parts; in one
+/// part if its extent has no such divisor and is too long for one thread for each element.
 Parts PartsOf(const ComputeOp& op, std::int64_t threads) {
   constexpr std::int64_t kMaxOfOneElement = 256;
   Parts parts;
@@ -57,7 +57,8 @@ Parts PartsOf(const ComputeOp& op, std::int64_t threads) {
   return parts;
 }
 
-/// Stages of partial sums of `sum`, those of more threads first; none if it is short.
+/// Splits `sum` into stages of partial sums, those of more threads first; returns none if it is
+/// short.
 std::vector<StageId> FactorSum(Schedule& s, StageId sum, std::int64_t threads) {
   const Parts parts = PartsOf(s.stage(sum).op, threads);
   std::vector<StageId> partial;
@@ -72,8 +73,8 @@ std::vector<StageId> FactorSum(Schedule& s, StageId sum, std::int64_t threads) {
   return partial;
 }
 
-/// One thread for each element of the stage, or for some, neighbours in neighbouring threads. Gives
-/// the innermost loop but for that of a vector; index -1 for a single number.
+/// Distributes one element or some to each thread, neighbours to neighbouring threads. Returns the
+/// innermost loop except that of a vector; index -1 for a single number.
 LoopId DistributeElements(Schedule& s, StageId stage, const GridChoices& choices) {
   std::vector<LoopId> outer = s.Leaves(stage);
   outer.resize(std::min(s.stage(stage).op.axes.size(), outer.size()));
@@ -92,13 +93,13 @@ LoopId DistributeElements(Schedule& s, StageId stage, const GridChoices& choices
   return element;
 }
 
-/// What sums are made for, and those sums, in registers.
+/// Sums in registers, and the stage that reads them.
 struct SumsOfWriter {
   StageId writer;
   std::vector<StageId> sums;
 };
 
-/// Sums go to what follows them, or to a copy of theirs.
+/// Moves sums into the stages that follow them, or into copies of theirs.
 std::vector<SumsOfWriter> FindSums(Schedule& s, const std::vector<StageId>& done) {
   std::vector<SumsOfWriter> found;
   const std::vector<StageId> order = s.order();
@@ -126,14 +127,15 @@ std::vector<SumsOfWriter> FindSums(Schedule& s, const std::vector<StageId>& done
   return found;
 }
 
-/// A part of each sum for each thread of a row, some rows in a block. dealt: gets the launches.
+/// Gives each thread of a row a part of each sum, with some rows in a block. dealt: receives the
+/// launches.
 void DistributeSums(Schedule& s, const SumsOfWriter& sums, const GridChoices& choices,
                     std::vector<StageId>& dealt) {
   const StageId writer = sums.writer;
   dealt.push_back(writer);
   std::vector<std::vector<StageId>> partial;
   bool shared = false;
-  std::int64_t row_threads = choices.row_threads;  // sums that are hardly divided have more parts
+  std::int64_t row_threads = choices.row_threads;  // sums with few divisors have more parts
   for (const StageId sum : sums.sums) {
     partial.push_back(FactorSum(s, sum, choices.row_threads));
     for (const StageId part : partial.back()) {
@@ -150,9 +152,10 @@ void DistributeSums(Schedule& s, const SumsOfWriter& sums, const GridChoices& ch
       if (element.index >= 0) {
         s.ComputeAt(sums.sums[i], writer, element);
       } else {
-        s.SetScope(sums.sums[i], Scope::kGlobal);  // of a number: a launch of its own
+        s.SetScope(sums.sums[i],
+                   Scope::kGlobal);  // the sum of a single number is a separate launch
       }
-      // The parts of a single number are launches of their own.
+      // The parts of a single number are separate launches.
       for (const StageId part : partial[i]) {
         const StageId own = s.CacheWrite(part, Scope::kLocal);
         s.ComputeAt(own, part, DistributeElements(s, part, {.threads = choices.threads}));
@@ -169,7 +172,7 @@ void DistributeSums(Schedule& s, const SumsOfWriter& sums, const GridChoices& ch
   s.Bind(writer, row, LoopKind::kThreadY);
   for (std::size_t i = 0; i < sums.sums.size(); ++i) {
     s.ComputeAt(sums.sums[i], writer, row);
-    std::ranges::reverse(partial[i]);  // readers are there before what they read
+    std::ranges::reverse(partial[i]);  // readers are placed before the stages that they read
     for (const StageId part : partial[i]) {
       const StageId own = s.CacheWrite(part, Scope::kLocal);
       s.SetScope(part, Scope::kShared);
@@ -189,8 +192,9 @@ struct RowLoops {
   LoopId thread;  ///< over the threads of a row, innermost but for a vector
 };
 
-/// Deals `count` rows to a block and the elements of each to row_threads threads. writes: the stage
-/// is the result, of which all other rows are other blocks; what is in shared memory has no others.
+/// Distributes `count` rows to a block and the elements of each over row_threads threads.
+/// writes: the stage is the result, whose other rows are other blocks; a stage in shared memory has
+/// no other rows.
 RowLoops DistributeRow(Schedule& s, StageId stage, const RowAxes& rows, std::int64_t count,
                        const GridChoices& choices, bool writes) {
   RowLoops loops;
@@ -231,7 +235,7 @@ RowLoops DistributeRow(Schedule& s, StageId stage, const RowAxes& rows, std::int
   return loops;
 }
 
-/// With the last `inside` axes of the result as rows.
+/// Schedules with the last `inside` axes of the result as rows.
 std::optional<Schedule> RowsInBlocks(Schedule s, int inside, const GridChoices& choices) {
   const StageId result = s.order().back();
   const std::vector<std::int64_t> shape = s.stage(result).op.output->shape;
@@ -251,12 +255,12 @@ std::optional<Schedule> RowsInBlocks(Schedule s, int inside, const GridChoices& 
   std::erase_if(order, [&](StageId id) { return s.stage(id).attach == Schedule::Attach::kInline; });
   RowFinder finder(s, order, inside);
   if (!finder.Find()) return std::nullopt;
-  std::map<int, std::int64_t> elements;  // of a row, by stage: before any split
+  std::map<int, std::int64_t> elements;  // elements of a row, by stage, before any split
   for (const StageId id : order) {
     elements[id.index] = finder.ElementsOfRow(id);
     if (elements[id.index] > kLongestRow) return std::nullopt;
   }
-  const auto is_own = [&](StageId id, std::int64_t count) {  // every thread has it itself
+  const auto is_own = [&](StageId id, std::int64_t count) {  // every thread has its own
     return elements[id.index] == 1 && (count == 1 || finder.Of(id).back() < 0);
   };
   const auto shared_bytes = [&](std::int64_t count) {
@@ -275,7 +279,8 @@ std::optional<Schedule> RowsInBlocks(Schedule s, int inside, const GridChoices& 
   }
   if (shared_bytes(count) > choices.shared_bytes) return std::nullopt;
   const LoopId row = DistributeRow(s, result, finder.Of(result), count, choices, true).row;
-  for (std::size_t i = order.size() - 1; i-- > 0;) {  // readers are there before what they read
+  for (std::size_t i = order.size() - 1;
+       i-- > 0;) {  // readers are placed before the stages that they read
     const StageId id = order[i];
     const RowAxes& axes = finder.Of(id);
     const bool number = elements[id.index] == 1;

@@ -1,7 +1,7 @@
-// What a rule for windows must know. Rows that the vectors do not fill (14 of 16 elements) are
-// filled by joining them: the picture is read at y * row + x + r * row + s, which is linear, so
-// vectors go on over the ends of rows. What they compute there is written nowhere, and what they
-// read there lies inside of the picture: between the first and the last position of the same tap.
+// Analysis of windows. Rows that do not fill the vectors (14 of 16 elements) are joined: the image
+// is read at y * row + x + r * row + s, which is linear, so vectors cross the ends of rows.
+// Elements computed there are not written, and those read there are inside the image: between the
+// first and the last position of the same tap.
 
 #include "src/templates/auto/joined_rows.h"
 
@@ -24,7 +24,7 @@ bool IsMentioned(const Expr& expr, const Expr& var) {
   return mentions;
 }
 
-/// The rest of an index that counts `var` once and is otherwise a sum of reduced axes.
+/// Returns the rest of an index that contains `var` once and is otherwise a sum of reduced axes.
 std::optional<Expr> TapsOf(const Expr& index, const Expr& var, const std::vector<Axis>& reduced) {
   LinearForm form = LinearForm::Of(index, Ranges());
   bool counted = false;
@@ -40,7 +40,7 @@ std::optional<Expr> TapsOf(const Expr& index, const Expr& var, const std::vector
   return form.ToExpr();
 }
 
-/// Joins the rows of one computation, if they are to be.
+/// Joiner of the rows of one computation, if they are to be joined.
 class RowJoiner {
  public:
   RowJoiner(const Expression& expression, bool joined) {
@@ -57,7 +57,7 @@ class RowJoiner {
       if (node->kind == ExprKind::kLoad) loads.push_back(node.get());
       const bool divides = node->kind == ExprKind::kDiv || node->kind == ExprKind::kFloorDiv ||
                            node->kind == ExprKind::kFloorMod;
-      // Between rows there may be zeros.
+      // There may be zeros between rows.
       if (divides && node->dtype.is_integer()) fits = false;
     });
     for (const ExprNode* load : loads) fits = fits && TakeLoad(main, *load);
@@ -74,7 +74,7 @@ class RowJoiner {
       const ComputeOp& stage = found_.compute.stages[i];
       const auto& made = found_.joined ? joined_ : pictures_;
       if (std::ranges::find(made, stage.output) == made.end()) continue;
-      // A stage that sums, or that others read as well, has loops of its own.
+      // A stage that sums, or that several stages read, has its own loops.
       if (stage.combiner != Combiner::kNone || Readers(stage.output) != 1) continue;
       found_.pictures.push_back(static_cast<int>(i));
     }
@@ -104,7 +104,7 @@ class RowJoiner {
     return {};
   }
 
-  /// False if the load is neither of a picture nor apart from positions in one.
+  /// Returns false if the load neither reads an image nor is independent of positions in one.
   bool TakeLoad(const ComputeOp& main, const ExprNode& load) {
     bool nested = false, mentions = false;
     for (const Expr& index : load.args) {
@@ -116,14 +116,14 @@ class RowJoiner {
     if (!mentions) return true;
     const std::size_t rank = load.args.size();
     if (rank < 2) return false;
-    // Positions are those of the last two indices, and of no other one.
+    // Positions are the last two indices only.
     for (std::size_t d = 0; d + 2 < rank; ++d) {
       if (IsMentioned(load.args[d], y_.var) || IsMentioned(load.args[d], x_.var)) return false;
     }
     const auto rows = TapsOf(load.args[rank - 2], y_.var, main.reduce_axes);
     const auto columns = TapsOf(load.args[rank - 1], x_.var, main.reduce_axes);
     if (!rows || !columns || load.buffer->shape[rank - 2] < 2) return false;
-    // Every other axis has a picture of its own.
+    // Every other axis has a separate image.
     for (std::size_t a = 0; a + 2 < main.axes.size(); ++a) {
       const Expr& var = main.axes[a].var;
       const bool read = std::ranges::any_of(
@@ -156,7 +156,7 @@ class RowJoiner {
            std::ranges::find(pictures_, node->buffer) != pictures_.end();
   }
 
-  /// Whether y and x are in indices of pictures only, where TakeLoad has seen them.
+  /// Whether y and x are in indices of images only, which TakeLoad has checked.
   bool OnlyInPictures(const Expr& expr) const {
     if (IsDecodableImage(expr)) return true;
     if (expr.Same(y_.var) || expr.Same(x_.var)) return false;
@@ -169,7 +169,7 @@ class RowJoiner {
     return joined;
   }
 
-  /// Makes the picture with its rows joined: by its stage, or an input is seen so.
+  /// Joins the rows of the image, in its stage, or by a view of an input.
   void JoinPicture(const Buffer& picture) {
     const std::int64_t row = found_.row;
     auto& stages = found_.compute.stages;
@@ -187,7 +187,7 @@ class RowJoiner {
     const Expr position = index.back();
     index.back() = FloorDiv(position, Expr(row));
     index.push_back(FloorMod(position, Expr(row)));
-    // A stage that sums has rows of its own; what is done element by element follows from here.
+    // A stage that sums has separate rows; elementwise stages follow from here.
     const std::size_t before = found_.main;
     const bool elementwise = maker != stages.end() && maker->combiner == Combiner::kNone;
     if (elementwise) {
@@ -203,7 +203,7 @@ class RowJoiner {
     ++found_.main;
   }
 
-  /// A stage that writes the result of `main`, without its value, and what it is at.
+  /// Returns a stage that writes the result of `main`, without its value, and its position.
   static ComputeOp WriterOf(const ComputeOp& main, std::vector<Expr>& index) {
     ComputeOp copy;
     copy.name = main.name;
@@ -259,7 +259,7 @@ class RowJoiner {
     DropUnread();
   }
 
-  /// How many stages read a buffer.
+  /// Number of stages that read a buffer.
   int Readers(const Buffer& buffer) const {
     int readers = 0;
     for (const ComputeOp& reader : found_.compute.stages) {
@@ -272,7 +272,7 @@ class RowJoiner {
     return readers;
   }
 
-  /// Stages that only made a picture whose rows were not joined.
+  /// Drops stages that only computed an image whose rows were not joined.
   void DropUnread() {
     auto& stages = found_.compute.stages;
     for (std::size_t i = found_.main; i-- > 0;) {

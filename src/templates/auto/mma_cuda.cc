@@ -1,7 +1,7 @@
-// `auto.cuda/mma`: a contraction whose sums are a matrix product of tensor cores. Which axes of the
-// result are rows, columns and a grid of products, and which reduction axis is the run, follows
-// from what the factors are read along; factors that do not have the run innermost are turned on
-// their way to shared memory.
+// `auto.cuda/mma`: a contraction whose sums are a matrix product of tensor cores. The axes along
+// which the factors are read decide which axes of the result are rows, columns and a grid of
+// products, and which reduction axis is the run. Factors whose innermost dimension is not the run
+// are transposed on their way to shared memory.
 
 #include <fmt/format.h>
 
@@ -19,6 +19,7 @@
 #include "src/templates/auto/contraction.h"
 #include "src/templates/auto/grid_stages.h"
 #include "src/templates/auto/rules.h"
+#include "src/templates/auto/templates.h"
 #include "src/templates/auto/tile_stages.h"
 #include "src/templates/cuda/mma.h"
 #include "src/templates/limits.h"
@@ -27,10 +28,10 @@
 namespace tilewright {
 namespace {
 
-/// A factor of the products.
+/// Factor of the products.
 struct Factor {
   std::size_t operand = 0;  ///< of the contraction
-  int dimension = -1;       ///< that the run is the index of
+  int dimension = -1;       ///< dimension whose index is the run
   bool transposed = false;  ///< the dimension is not the innermost one
 
   const Buffer& BufferOf(const Contraction& c) const { return c.operands[operand].buffer; }
@@ -40,17 +41,17 @@ struct Factor {
   }
 };
 
-/// What an instruction has no use for, as it is looked for.
+/// Reasons why an instruction does not fit, in the order of the search.
 enum class Misfit : std::uint8_t { kDevice, kSums, kRun, kLength };
 
-/// A contraction as one product of matrices, or a grid of them.
+/// Contraction as one product of matrices, or a grid of them.
 struct GridProduct {
   Contraction contraction;
   const MmaIntrinsic* mma = nullptr;
   MmaSizes sizes;
   int row = -1, column = -1, run = -1;  ///< axes of the main stage
-  Factor data, weight;                  ///< that have the row, and the column
-  Misfit misfit = Misfit::kDevice;      ///< without mma: of the instruction that came closest
+  Factor data, weight;                  ///< the factor with the row, and with the column
+  Misfit misfit = Misfit::kDevice;      ///< without mma: that of the instruction that came closest
 };
 
 bool IsPartOf(const Expr& var, const Expr& expr) {
@@ -63,7 +64,7 @@ bool IsIndexedBy(const ExprNode& load, const Expr& var) {
   return std::ranges::any_of(load.args, [&](const Expr& index) { return IsPartOf(var, index); });
 }
 
-/// The dimension whose index is the variable, by itself, if no other one has it; else -1.
+/// Returns the dimension whose index is the variable alone, if no other index contains it; else -1.
 int DimensionOf(const ExprNode& load, const Expr& var) {
   int found = -1;
   for (std::size_t d = 0; d < load.args.size(); ++d) {
@@ -74,7 +75,8 @@ int DimensionOf(const ExprNode& load, const Expr& var) {
   return found;
 }
 
-/// The last axis of more than one element that one factor is read along and the other one not.
+/// Returns the last axis with more than one element along which one factor is read and the other
+/// one is not.
 int AxisOfOne(const ComputeOp& op, const ExprNode& with, const ExprNode& without) {
   for (int i = static_cast<int>(op.axes.size()) - 1; i >= 0; --i) {
     const Axis& axis = op.axes[static_cast<std::size_t>(i)];
@@ -83,8 +85,7 @@ int AxisOfOne(const ComputeOp& op, const ExprNode& with, const ExprNode& without
   return -1;
 }
 
-/// Takes the instruction if it fits the sizes, with the run it goes along, unless a larger one
-/// does.
+/// Chooses the instruction, and the run for it, if it fits the sizes and no larger one does.
 void ChooseRun(GridProduct& product, const ExprNode& a, const ExprNode& b, int capability,
                const MmaIntrinsic& mma) {
   const ComputeOp& op = product.contraction.op();
@@ -112,7 +113,7 @@ void ChooseRun(GridProduct& product, const ExprNode& a, const ExprNode& b, int c
   }
 }
 
-/// Why no instruction fits.
+/// Returns the reason why no instruction fits.
 std::string NoTemplateReason(const GridProduct& product, int capability) {
   const Contraction& c = product.contraction;
   switch (product.misfit) {
@@ -133,7 +134,7 @@ std::string NoTemplateReason(const GridProduct& product, int capability) {
   return "";
 }
 
-/// Whether neighbours along the axis are the same distance apart everywhere.
+/// Whether the distance between neighbours along the axis is the same everywhere.
 bool IsLinearAlong(const ComputeOp& op, const ExprNode& load, const Expr& var) {
   Ranges ranges;
   for (const Axis& axis : op.axes) ranges.Set(axis.var, {0, axis.extent - 1});
@@ -165,7 +166,7 @@ Result<GridProduct> FindGridProduct(const Workload& w, const Target& target) {
     typed = true;
     const ExprNode *a = operands->a.get(), *b = operands->b.get();
     if (a->buffer == b->buffer) return Unsupported("both factors are of one tensor");
-    // The innermost axis of the result is the columns' where it can be.
+    // The innermost axis of the result becomes the columns if possible.
     const int of_a = AxisOfOne(c.op(), *a, *b), of_b = AxisOfOne(c.op(), *b, *a);
     if (of_a < 0 || of_b < 0) return Unsupported("the sums are no product of matrices");
     if (of_a > of_b) std::swap(a, b);
@@ -197,8 +198,8 @@ Result<GridProduct> FindGridProduct(const Workload& w, const Target& target) {
   return product;
 }
 
-/// The knobs of matrix products; one copy only where a factor is turned whose elements are shorter
-/// than the asynchronous copies there are.
+/// Returns the knobs of matrix products; with one copy only if a factor is transposed whose
+/// elements are shorter than the shortest asynchronous copy.
 Result<ConfigSpace> ProductSpace(const GridProduct& product, const Target& target) {
   constexpr int kShortestCopy = 4;  // bytes
   const bool transposed = product.data.transposed || product.weight.transposed;
@@ -211,14 +212,14 @@ Result<ConfigSpace> ProductSpace(const GridProduct& product, const Target& targe
   return one;
 }
 
-/// The factor in shared memory, as the sum reads it.
+/// Copies a factor to shared memory, in the order in which the sum reads it.
 MmaProduct::Copy CopyFactor(Schedule& s, const GridProduct& product, const Factor& factor,
                             StageId sum) {
   const std::string name = factor.BufferName(product.contraction);
   if (!factor.transposed) return {s.CacheRead(name, Scope::kShared, sum), {}};
   const StageId transposed = s.Stage(name);
   s.SetScope(transposed, Scope::kShared);
-  // The run is the last axis of the copy, and stands before others in what it is read from.
+  // The run is the last axis of the copy, and precedes others in its source.
   MmaProduct::Copy copy{transposed, {}};
   const int last = static_cast<int>(s.stage(transposed).op.axes.size()) - 1;
   for (int i = 0; i < last; ++i) copy.read_order.push_back(i);
@@ -238,7 +239,7 @@ Result<Kernel> ScheduleGridProduct(const GridProduct& product, const Target& tar
   }
   Schedule s(c.compute);
   const StageId main = s.Stage(c.op().name);
-  // What makes the factors is computed where they are copied.
+  // Stages that compute the factors are inlined in the copies.
   std::vector<StageId> kept, makers;
   for (const StageId id : s.order()) {
     bool as_it_is = true;
@@ -270,30 +271,30 @@ Result<Kernel> ScheduleGridProduct(const GridProduct& product, const Target& tar
   return Kernel{std::move(s), KernelLayouts(), std::move(arranged)};
 }
 
-}  // namespace
-
-std::string AutoMmaCuda::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
   return FindGridProduct(w, target).status().message();
 }
 
-Result<ConfigSpace> AutoMmaCuda::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto product, FindGridProduct(w, target));
   return ProductSpace(product, target);
 }
 
-Result<Config> AutoMmaCuda::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto product, FindGridProduct(w, target));
   auto config = MmaDefault(*product.mma, product.sizes, target);
   TW_RETURN_IF_ERROR(config);
   TW_ASSIGN_OR_RETURN(auto space, ProductSpace(product, target));
-  // What is turned is copied element by element; what a stage makes may be no plain copy.
+  // A transposed factor is copied element by element; a stage that computes a factor may not be a
+  // plain copy.
   const Contraction& c = product.contraction;
   bool plain = true;
   for (const Factor* factor : {&product.data, &product.weight}) {
     plain = plain && !factor->transposed && c.operands[factor->operand].input >= 0;
   }
-  // Rows at odd places are not copied ahead, and long steps or large blocks may not fit: then less.
+  // Rows at unaligned positions cannot be copied asynchronously, and long steps or large blocks may
+  // not fit: then try less.
   const std::vector<std::vector<std::string_view>> less = {
       {}, {"stages"}, {"steps_k"}, {"warps_m", "warps_n"}, {"tiles_m", "tiles_n"}};
   for (const std::vector<std::string_view>& names : less) {
@@ -309,10 +310,17 @@ Result<Config> AutoMmaCuda::DefaultConfig(const Workload& w, const Target& targe
   return config;
 }
 
-Result<Kernel> AutoMmaCuda::Apply(const Workload& w, const Epilogue&, const Target& target,
-                                  const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto product, FindGridProduct(w, target));
   return ScheduleGridProduct(product, target, config);
+}
+
+}  // namespace
+
+TemplateEntry AutoMmaCudaEntry() {
+  return LoopTemplate("auto.cuda/mma", 1, "cuda", MmaKnobs(), &Refuses, &DefineSpace,
+                      &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

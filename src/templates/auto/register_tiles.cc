@@ -1,4 +1,4 @@
-// Which tiles of a contraction fit into registers, and what they cost.
+// Tiles of a contraction that fit into registers, and their costs.
 
 #include "src/templates/auto/register_tiles.h"
 
@@ -19,7 +19,7 @@ std::int64_t StepsOf(const Contraction& c, const RegisterTile& tile, int axis) {
   return axis == c.vector_axis ? tile.back() : 1;
 }
 
-/// Vectors and broadcast numbers that a step of the reduction loads.
+/// Vectors and broadcast numbers that one step of the reduction loads.
 std::int64_t LoadsOf(const Contraction& c, const RegisterTile& tile, std::int64_t lanes) {
   std::int64_t loads = 0;
   for (const Contraction::Operand& operand : c.operands) {
@@ -32,7 +32,7 @@ std::int64_t LoadsOf(const Contraction& c, const RegisterTile& tile, std::int64_
   return loads;
 }
 
-/// Vectors of operands that are kept over a step: those read along the vectors.
+/// Vectors of operands that are kept during a step: those read along the vectors.
 std::int64_t VectorsKept(const Contraction& c, const RegisterTile& tile) {
   std::int64_t least = 1;
   for (const Contraction::Operand& operand : c.operands) {
@@ -42,7 +42,7 @@ std::int64_t VectorsKept(const Contraction& c, const RegisterTile& tile) {
   return least;
 }
 
-/// How often there are tiles of so many steps along an axis: full ones, and the rest.
+/// Numbers of tiles by their steps along an axis: full ones, and the rest.
 using Parts = std::vector<std::pair<double, std::int64_t>>;
 
 Parts PartsOf(std::int64_t extent, std::int64_t step) {
@@ -52,7 +52,7 @@ Parts PartsOf(std::int64_t extent, std::int64_t step) {
   return parts;
 }
 
-/// ... in vectors: a rest shorter than one is made of one of half the size, of a quarter, ...
+/// The same in vectors: a rest shorter than one is a vector of half the size, of a quarter, …
 Parts VectorPartsOf(std::int64_t extent, std::int64_t step, std::int64_t lanes) {
   Parts parts = PartsOf(extent, step * lanes);
   for (auto& [count, size] : parts) {
@@ -61,11 +61,11 @@ Parts VectorPartsOf(std::int64_t extent, std::int64_t step, std::int64_t lanes) 
   return parts;
 }
 
-/// Cycles of one step of the reduction over all tiles, whose steps along the first axes are given.
+/// Cycles of one step of the reduction over all tiles; the steps along the first axes are given.
 double CyclesOfStep(const Contraction& c, const std::vector<Parts>& parts, RegisterTile tile,
                     std::int64_t lanes) {
   constexpr double kCyclesPerLoad = 0.65, kCyclesPerProduct = 0.5;
-  constexpr double kLatency = 5;  // of a multiply-add, and a little for the loop around it
+  constexpr double kLatency = 5;  // of a multiply-add, and some for the loop around it
   if (tile.size() == parts.size()) {
     return std::max({static_cast<double>(Product(tile)) * kCyclesPerProduct,
                      static_cast<double>(LoadsOf(c, tile, lanes)) * kCyclesPerLoad, kLatency});
@@ -100,7 +100,7 @@ std::vector<RegisterTile> RegisterTiles(const Contraction& c, const CpuFeatures&
         if (!c.rows.empty()) tile.push_back(first);
         if (c.rows.size() > 1) tile.push_back(second);
         tile.push_back(vector);
-        // A tile that is turned has something to be turned into.
+        // A tile that is transposed needs a second axis.
         if (c.transposed() && StepsOf(c, tile, c.result_axis) == 1) continue;
         if (Product(tile) + VectorsKept(c, tile) + 1 <= registers) tiles.push_back(std::move(tile));
       }
@@ -142,7 +142,7 @@ RegisterTile BestRegisterTile(const Contraction& c, const CpuFeatures& features,
   RegisterTile best;
   double best_cycles = 0;
   for (const RegisterTile& tile : RegisterTiles(c, features, lanes)) {
-    // Of tiles that keep the arithmetic busy those with fewer loads are less in one's way.
+    // Of tiles that keep the arithmetic units busy, prefer those with fewer loads.
     const double loads = static_cast<double>(LoadsOf(c, tile, lanes));
     const double cycles =
         CyclesWithTile(c, tile, lanes) * (1 + 0.05 * loads / static_cast<double>(Product(tile)));

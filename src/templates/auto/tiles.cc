@@ -1,8 +1,8 @@
-// `auto.cpu/tiles`: a tile of results in registers, added up over all of the reduction, then what
-// follows is done to the tile and it is written. Around it, for each axis, tiles of tiles that stay
-// in a cache. Operands that lie across the vectors are turned first, constants of the model packed.
-// Where vectors are along another axis than the result lies along, a tile is turned in registers
-// when it is written.
+// `auto.cpu/tiles`: a tile of results in registers is summed over the whole reduction; then the
+// elementwise stages after it are applied and it is written. Around it, each axis has tiles of
+// tiles that stay in a cache. Operands that are read across the vectors are transposed first;
+// constants of the model are packed. If vectors are along another axis than that along which the
+// result is contiguous, a tile is transposed in registers when it is written.
 
 #include <fmt/format.h>
 
@@ -15,14 +15,17 @@
 #include "src/templates/auto/contraction.h"
 #include "src/templates/auto/register_tiles.h"
 #include "src/templates/auto/rules.h"
+#include "src/templates/auto/templates.h"
 #include "src/templates/auto/tile_stages.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kLongestWindow = 7;  // reduced axes of so few steps are written out whole
+constexpr std::int64_t kLongestWindow =
+    7;  // reduction axes of at most this length are unrolled as a whole
 
 std::string MidName(int axis) { return fmt::format("mid_{}", axis); }
 
@@ -33,7 +36,7 @@ std::vector<std::int64_t> MidSizes(std::int64_t extent) {
   return sizes;
 }
 
-/// Axes of the result that there is something to decide about.
+/// Returns the axes of the result with more than one element.
 std::vector<int> LongAxes(const Contraction& c) {
   std::vector<int> axes;
   for (int i = 0; i < static_cast<int>(c.order.size()); ++i) {
@@ -57,12 +60,12 @@ bool HasConstant(const std::vector<Contraction>& contractions) {
   });
 }
 
-// Where a stage that makes an operand, element by element, is computed.
+// Places where a stage computes an operand, element by element.
 constexpr const char* kMadeBefore = "before";  // as a whole
 constexpr const char* kMadeInTile = "tile";    // for a cached tile
 constexpr const char* kMadeInline = "inline";  // where it is read, padding skipped
 
-/// Whether an operand is computed by a stage that is none of a sum.
+/// Whether an operand is computed by a stage without a sum.
 bool MakesOperand(const Contraction& c) {
   return std::ranges::any_of(c.operands, [&](const Contraction::Operand& operand) {
     return std::ranges::any_of(c.compute.stages, [&](const ComputeOp& op) {
@@ -71,10 +74,10 @@ bool MakesOperand(const Contraction& c) {
   });
 }
 
-/// The stages that matter, once the cheap ones are gone.
+/// Stages that are scheduled, after the cheap ones are inlined.
 struct TiledStages {
   StageId main, writer;
-  std::vector<StageId> made;  // that make operands, element by element
+  std::vector<StageId> made;  // that compute operands, element by element
 };
 
 /// Loops of the writer.
@@ -83,7 +86,8 @@ struct TileLoops {
   LoopId tile;    // around a register tile
 };
 
-/// Operands that cost something to make are made once; what only follows goes to its reader.
+/// Computes operands once if that costs something; inlines elementwise stages after them in their
+/// readers.
 TiledStages PrepareTiled(Schedule& s, const Contraction& c) {
   const StageId main = s.Stage(c.op().name);
   std::vector<StageId> kept;
@@ -101,7 +105,7 @@ TiledStages PrepareTiled(Schedule& s, const Contraction& c) {
   for (const StageId id : kept) {
     if (s.stage(id).op.combiner == Combiner::kNone) stages.made.push_back(id);
   }
-  StageId copy;  // that turns the result
+  StageId copy;  // that transposes the result
   if (c.transposed()) {
     copy = s.Stage(c.compute.stages[c.main + 1].name);
     kept.push_back(copy);
@@ -119,7 +123,7 @@ TiledStages PrepareTiled(Schedule& s, const Contraction& c) {
   return stages;
 }
 
-/// Places what makes operands.
+/// Places the stages that compute operands.
 void PlaceOperands(Schedule& s, const TiledStages& stages, const TileLoops& loops,
                    const std::string& place, std::int64_t lanes, Target target) {
   if (place == kMadeBefore) return;
@@ -171,7 +175,7 @@ TileLoops TileWriter(Schedule& s, StageId writer, const Contraction& c, const Re
         last = lanes_of_it;
       }
       if (is_result && !is_vector) {
-        // Blocks of so many rows and columns are what can be turned in registers.
+        // Only blocks of as many rows as columns can be transposed in registers.
         const auto [blocks, columns] = s.Split(writer, inside, lanes, Tail::kPeel);
         inner.push_back(blocks);
         last = columns;
@@ -183,14 +187,14 @@ TileLoops TileWriter(Schedule& s, StageId writer, const Contraction& c, const Re
     const std::int64_t count = s.Extent(rest);
     const std::int64_t wanted = CeilDiv(config.Integer(MidName(i)), step);
     const std::int64_t cached = LargestDivisor(count, std::max<std::int64_t>(wanted, 1));
-    // Where the last tile is cut, only whole loops have it at their end; in others each element
-    // would be asked whether it is there.
+    // If the last tile is cut, only whole loops have it at their end; in others each element would
+    // need a test.
     const bool cut = c.extent(own) % step != 0 && cached < count;
     const auto [far, near] = s.Split(writer, rest, cut ? 1 : cached);
     outer.push_back(far);
     mid.push_back(near);
   }
-  // The axis that the loops inside of a cached tile go on along.
+  // Rotates the axis of the innermost loop of a cached tile to the end.
   const auto first = static_cast<std::size_t>(config.Integer("innermost"));
   if (first < mid.size())
     std::rotate(mid.begin() + static_cast<std::ptrdiff_t>(first),
@@ -255,8 +259,8 @@ void TileMain(Schedule& s, StageId main, const Contraction& c, std::int64_t lane
   s.Vectorize(main, lane);
 }
 
-/// Vectors of products in the code of one step of the reduction. inlined: padding is skipped, for
-/// which tiles at its edges have code of their own.
+/// Returns the vectors of products in the code of one step of the reduction. inlined: padding is
+/// skipped, with separate code for tiles at the edges.
 std::int64_t WrittenOut(const Contraction& c, const RegisterTile& tile, bool window,
                         std::int64_t unroll, bool inlined) {
   std::int64_t products = Product(tile), innermost = 0;
@@ -271,7 +275,8 @@ std::int64_t WrittenOut(const Contraction& c, const RegisterTile& tile, bool win
   return inlined ? 3 * products : products;
 }
 
-/// Turns and packs operands; gives the form of the kernel. arranged: gets what was done.
+/// Transposes and packs operands; returns the layouts of the kernel. arranged: receives the
+/// changes.
 KernelLayouts ArrangeOperands(Contraction& c, const RegisterTile& tile, std::int64_t lanes,
                               bool pack, std::vector<std::string>& arranged) {
   KernelLayouts layouts;
@@ -284,7 +289,7 @@ KernelLayouts ArrangeOperands(Contraction& c, const RegisterTile& tile, std::int
     const bool packs = pack && operand.constant && layouts.weight.empty();
     const bool known = operand.input >= 0 &&
                        operand.buffer == c.compute.inputs[static_cast<std::size_t>(operand.input)];
-    if (operand.input >= 0 && !known) continue;  // read twice: arranged already
+    if (operand.input >= 0 && !known) continue;  // read twice, and arranged already
     if (operand.across >= 0) {
       if (packs) {
         packs_in(i, operand.across, tile.back() * lanes);
@@ -306,12 +311,12 @@ struct TilesPlan {
   CpuFeatures features;
 };
 
-/// A tile, and the contraction that it is one of.
+/// Tile, with its contraction.
 struct ChosenTile {
   const Contraction* contraction = nullptr;
   RegisterTile tile;
 
-  /// The axis of the result that the vectors are along, then the steps.
+  /// Value of the knob: the axis of the result along which the vectors are, then the steps.
   KnobValue Value() const {
     std::vector<std::int64_t> value = {
         contraction->order[static_cast<std::size_t>(contraction->vector_axis)]};
@@ -325,6 +330,28 @@ Result<TilesPlan> PlanTiles(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto contractions, FindContractions(w.expression));
   return TilesPlan{std::move(contractions), std::move(features)};
 }
+
+constexpr KnobDoc kKnobs[] = {
+    {"tile",
+     "Register tile: the axis of the result along which vectors are made, iterations of up to "
+     "two other axes, vectors."},
+    {"mid_<axis>",
+     "About how many iterations of this axis of the result one tile in cache has. It is a "
+     "multiple of the register tile."},
+    {"innermost",
+     "The innermost loop over register tiles of a tile in cache: position among the axes of "
+     "the result that have more than one element."},
+    {"unroll", "Iterations of the innermost long reduction axis that are unrolled."},
+    {"window",
+     "true unrolls reduction axes of up to 7 iterations as a whole. Only with such an axis."},
+    {"operands",
+     "Where operands that a stage computes element by element are made. `before`: as a whole, "
+     "first; `tile`: for each tile in cache; `inline`: where they are read, without their "
+     "padding. Only with such operands."},
+    {"pack",
+     "true packs an operand that is a constant of the model in the order in which register "
+     "tiles read it. Only with such an operand."},
+};
 
 Result<ConfigSpace> TilesSpace(const TilesPlan& plan) {
   const Contraction& c = plan.contractions[0];
@@ -356,20 +383,13 @@ Result<ConfigSpace> TilesSpace(const TilesPlan& plan) {
   return MakeSpace(std::move(knobs));
 }
 
-}  // namespace
-
-std::string AutoTiles::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
   const auto plan = PlanTiles(w, target);
   return plan.ok() ? "" : plan.status().message();
 }
 
-Result<ConfigSpace> AutoTiles::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, PlanTiles(w, target));
-  return TilesSpace(plan);
-}
-
-Result<Config> AutoTiles::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, PlanTiles(w, target));
   TW_ASSIGN_OR_RETURN(auto space, TilesSpace(plan));
   const std::int64_t lanes = plan.features.float_lanes();
@@ -405,8 +425,8 @@ Result<Config> AutoTiles::DefaultConfig(const Workload& w, const Target& target)
   return LocateValues(space, std::move(values));
 }
 
-Result<Kernel> AutoTiles::Apply(const Workload& w, const Epilogue&, const Target& target,
-                                const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto plan, PlanTiles(w, target));
   const std::vector<std::int64_t>& chosen = config.Factors("tile");
   const RegisterTile tile(chosen.begin() + 1, chosen.end());
@@ -449,6 +469,13 @@ Result<Kernel> AutoTiles::Apply(const Workload& w, const Epilogue&, const Target
   }
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), layouts, std::move(arranged)};
+}
+
+}  // namespace
+
+TemplateEntry AutoTilesEntry() {
+  return LoopTemplate("auto.cpu/tiles", 3, "llvm", kKnobs, &Refuses,
+                      &SpaceByPlan<&PlanTiles, &TilesSpace>, &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

@@ -1,7 +1,7 @@
-// `auto.cuda/tiles`: a contraction in tiles of blocks, virtual threads and threads, with what
-// follows it element by element. Each thread has its sums in registers; operands of a step of the
-// reduction are in shared memory, copied by all threads of a block together, or read where they
-// lie.
+// `auto.cuda/tiles`: a contraction in tiles of blocks, virtual threads and threads, with the
+// elementwise stages after it. Each thread has its sums in registers. The operands of a step of the
+// reduction are copied to shared memory by all threads of a block together, or read from global
+// memory.
 
 #include <fmt/format.h>
 
@@ -15,6 +15,7 @@
 #include "src/templates/auto/contraction.h"
 #include "src/templates/auto/grid_stages.h"
 #include "src/templates/auto/rules.h"
+#include "src/templates/auto/templates.h"
 #include "src/templates/auto/tile_stages.h"
 #include "src/templates/cuda/block_tiles.h"
 #include "src/templates/limits.h"
@@ -24,20 +25,20 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t kMaxTiledAxes = 4;  // others are blocks
-constexpr std::size_t kMaxCutSums = 4;    // reduction axes; others are steps
+constexpr std::size_t kMaxTiledAxes = 4;  // other axes are distributed over blocks only
+constexpr std::size_t kMaxCutSums = 4;    // split reduction axes; others are steps
 constexpr std::size_t kMaxCopied = 4;     // operands
 
 std::string TileName(int axis) { return fmt::format("tile_{}", axis); }
 std::string ReduceName(int axis) { return fmt::format("reduce_{}", axis); }
 std::string SharedName(int operand) { return fmt::format("shared_{}", operand); }
 
-/// What a rule for blocks of threads must know of a contraction.
+/// Contraction with the axes and operands that the knobs are about.
 struct GridContraction {
   Contraction contraction;
-  std::vector<int> tiled;     ///< axes of the result that are cut, ascending
-  std::vector<int> reduced;   ///< the longest reduction axes, which are, ascending
-  std::vector<int> operands;  ///< different buffers that may be in shared memory: first loads
+  std::vector<int> tiled;     ///< axes of the result that are tiled, ascending
+  std::vector<int> reduced;   ///< the longest reduction axes, which are split, ascending
+  std::vector<int> operands;  ///< first loads of the buffers that may be copied to shared memory
   bool makes_operand = false;
 
   const Axis& reduction(int axis) const {
@@ -57,7 +58,7 @@ struct GridContraction {
   }
 };
 
-/// The stages that make operands element by element.
+/// Returns the stages that compute operands element by element.
 std::vector<StageId> MakersOf(const Schedule& s, StageId main) {
   std::vector<StageId> makers;
   for (const StageId id : s.order()) {
@@ -68,7 +69,8 @@ std::vector<StageId> MakersOf(const Schedule& s, StageId main) {
   return makers;
 }
 
-/// Buffers that are read under a condition: where it does not hold, a copy may hold nothing.
+/// Returns the buffers that are read under a condition: if it does not hold, a copy may have no
+/// element.
 std::vector<Buffer> ReadUnderConditions(const Expr& body) {
   std::vector<Buffer> buffers;
   ForEachNode(body, [&](const Expr& node) {
@@ -113,12 +115,33 @@ Result<GridContraction> FindGridContraction(const Workload& w) {
   return grid;
 }
 
-/// Copies in shared memory that there may be of an operand: those of steps to come are made
-/// asynchronously where the target can, else there are two that take turns.
+/// Returns possible numbers of copies of an operand in shared memory: those of later steps are
+/// filled asynchronously if the target can; else two copies alternate.
 std::vector<std::int64_t> CopiesOf(int capability) {
   if (capability < kAsyncCopyCapability) return {1, 2};
   return {1, 2, 3, 4};
 }
+
+constexpr KnobDoc kKnobs[] = {
+    {"tile_<axis>",
+     "Iterations of this axis of the result: blocks, virtual threads, threads of a block, sums"
+     " of one thread."},
+    {"reduce_<axis>", "Iterations of this reduction axis: steps, iterations of one step."},
+    {"shared_<operand>",
+     "true copies the part of this operand that a step reads to shared memory."},
+    {"copy_bytes",
+     "Bytes of one access of a thread that copies to shared memory. Without effect if no "
+     "operand is copied."},
+    {"copies",
+     "Copies of each operand in shared memory. 1 copies before each step; more are filled "
+     "ahead of their use, asynchronously on sm_80 and later. Without effect if no operand is "
+     "copied."},
+    {"made_before",
+     "true computes the operands that a stage makes in a launch of their own, false where they"
+     " are read. Only with such operands."},
+    kUnrollStepsDoc,
+    kUnrollExplicitDoc,
+};
 
 Result<ConfigSpace> GridSpace(const GridContraction& grid, const Target& target) {
   TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
@@ -135,14 +158,11 @@ Result<ConfigSpace> GridSpace(const GridContraction& grid, const Target& target)
   knobs.push_back(Knob::Other("copy_bytes", {4, 8, 16}));
   knobs.push_back(Knob::Other("copies", CopiesOf(capability)));
   if (grid.makes_operand) knobs.push_back(Knob::Bool("made_before", {false, true}));
-  for (Result<Knob>& knob : UnrollKnobs(target, {0, 64, 512, 1500})) {
-    knobs.push_back(std::move(knob));
-  }
-  return MakeSpace(std::move(knobs));
+  return SpaceWithUnroll(std::move(knobs), target, {0, 64, 512, 1500});
 }
 
-/// The writer's loops: blocks as one, threads as up to three. Gives the innermost thread loop and
-/// the threads; block: gets the loop of blocks.
+/// Binds the loops of the writer: blocks as one, threads as up to three. Returns the innermost
+/// thread loop. threads: receives the threads. block: receives the loop of blocks.
 LoopId BindWriter(Schedule& s, StageId writer, const GridContraction& grid, const Config& config,
                   BlockThreads& threads, LoopId& block) {
   std::vector<TiledAxis> axes;
@@ -158,13 +178,13 @@ LoopId BindWriter(Schedule& s, StageId writer, const GridContraction& grid, cons
   for (const TiledAxis& axis : axes) blocks.push_back(axis.block);
   block = FuseAll(s, writer, blocks);
   s.Bind(writer, block, LoopKind::kBlockX);
-  // The last cut axis is x, the one before it y, all others z.
+  // The last tiled axis is x, the one before it y, all others z.
   constexpr std::array kKinds = {LoopKind::kThreadZ, LoopKind::kThreadY, LoopKind::kThreadX};
   threads = {1, 1, 1};
   LoopId innermost;
   int end = count;
   for (std::size_t i = kKinds.size(); i-- > 0 && end > 0;) {
-    const std::size_t behind = kKinds.size() - i;  // axes that have an index then
+    const std::size_t behind = kKinds.size() - i;  // axes with an index so far
     int first = 0;
     if (i > 0 && grid.tiled.size() > behind) first = grid.tiled[grid.tiled.size() - behind];
     std::vector<LoopId> loops;
@@ -178,7 +198,8 @@ LoopId BindWriter(Schedule& s, StageId writer, const GridContraction& grid, cons
   return innermost;
 }
 
-/// Steps of the reduction outside, what one step adds inside. Gives the loop of the steps.
+/// Orders the reduction: steps outside, iterations of one step inside. Returns the loop of the
+/// steps.
 LoopId OrderSums(Schedule& s, StageId sum, const GridContraction& grid, const Config& config) {
   std::vector<LoopId> steps, order;
   const int reductions = static_cast<int>(grid.contraction.op().reduce_axes.size());
@@ -195,7 +216,7 @@ LoopId OrderSums(Schedule& s, StageId sum, const GridContraction& grid, const Co
   }
   order.insert(order.begin(), steps.begin(), steps.end());
   s.Reorder(sum, order);
-  // All steps in one loop: copies ahead start and end once.
+  // Fuses all steps to one loop, so that prefetched copies start and end once.
   return config.Integer("copies") > 1 ? FuseAll(s, sum, steps) : steps.back();
 }
 
@@ -257,7 +278,7 @@ struct AxisTile {
   std::int64_t threads = 1, sums = 1;
 };
 
-/// By operand: whether it is read again along the axis.
+/// For each operand: whether it is read again along the axis.
 std::vector<bool> ReadAgain(const Contraction& c, int axis) {
   std::vector<bool> again;
   for (const Contraction::Operand& read : c.operands) {
@@ -266,8 +287,9 @@ std::vector<bool> ReadAgain(const Contraction& c, int axis) {
   return again;
 }
 
-/// A row of threads along the last axis, rows of them along one that other operands are read again
-/// along, then along the rest until there are enough; a few sums of each thread along those two.
+/// Returns a row of threads along the last axis, rows of them along an axis along which other
+/// operands are read again, then along the rest until there are enough threads; and a few sums of
+/// each thread along those two axes.
 std::vector<AxisTile> DefaultTiles(const GridContraction& grid) {
   constexpr std::int64_t kRow = 16, kThreads = 256, kSums = 4, kWholeRow = 256;
   const Contraction& c = grid.contraction;
@@ -288,7 +310,7 @@ std::vector<AxisTile> DefaultTiles(const GridContraction& grid) {
     const bool is_z = order[place] + 2 < tiles.size();
     tile.threads = LargestDivisor(extent, std::min({kRow, kThreads / all, is_z ? most_z : kRow}));
     if (is_z) most_z /= tile.threads;
-    // An axis that is hardly divided is a row of threads as it is.
+    // An axis with few divisors is a row of threads as a whole.
     if (place == 0 && 2 * tile.threads < kRow && extent <= kWholeRow) tile.threads = extent;
     all *= tile.threads;
     const bool sums = place == 0 || (place == 1 && two);
@@ -307,7 +329,7 @@ Result<Config> DefaultGrid(const GridContraction& grid, const Target& target, bo
     values.emplace_back(TileName(axis), ThreadsAndInner(grid.contraction.extent(axis),
                                                         tiles[i].threads, tiles[i].sums));
   }
-  // Windows first, as a whole: their elements are read by neighbours.
+  // Windows first, as a whole: neighbours read the same elements.
   std::vector<std::int64_t> inner(grid.contraction.op().reduce_axes.size(), 1);
   for (auto axis = grid.reduced.rbegin(); axis != grid.reduced.rend(); ++axis) {
     constexpr std::int64_t kLongestWindow = 7, kMaxOfStep = 128;
@@ -332,9 +354,7 @@ Result<Config> DefaultGrid(const GridContraction& grid, const Target& target, bo
   return LocateValues(space, std::move(values));
 }
 
-}  // namespace
-
-std::string AutoTilesCuda::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
   if (const auto found = FindContraction(w.expression); !found.ok()) {
     return found.status().message();
@@ -342,14 +362,15 @@ std::string AutoTilesCuda::Refuses(const Workload& w, const Target& target) {
   return ComputeCapabilityOf(target).status().message();
 }
 
-Result<ConfigSpace> AutoTilesCuda::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto grid, FindGridContraction(w));
   return GridSpace(grid, target);
 }
 
-Result<Config> AutoTilesCuda::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto grid, FindGridContraction(w));
-  // What is read at odd places may not fit shared memory: then shorter steps, or none of it there.
+  // Operands at unaligned positions may not fit shared memory: then try shorter steps, or no
+  // copies.
   for (const std::int64_t depth : {8, 1}) {
     TW_ASSIGN_OR_RETURN(auto config, DefaultGrid(grid, target, true, depth));
     const auto kernel = ScheduleGrid(grid, target, config);
@@ -360,10 +381,17 @@ Result<Config> AutoTilesCuda::DefaultConfig(const Workload& w, const Target& tar
   return DefaultGrid(grid, target, false, 1);
 }
 
-Result<Kernel> AutoTilesCuda::Apply(const Workload& w, const Epilogue&, const Target& target,
-                                    const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto grid, FindGridContraction(w));
   return ScheduleGrid(grid, target, config);
+}
+
+}  // namespace
+
+TemplateEntry AutoTilesCudaEntry() {
+  return LoopTemplate("auto.cuda/tiles", 1, "cuda", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
+                      &Apply);
 }
 
 }  // namespace tilewright

@@ -1,8 +1,8 @@
-// `auto.cpu/windows`: some rows of a picture at a time, joined (joined_rows.h) or one below the
-// other, summed in registers over windows that are written out, then what follows is done and the
-// rows are written. What one row reads serves the next where both are in registers: rows one below
-// the other always, joined ones where they are whole vectors. The padded picture is made as a
-// whole, or of one band of rows at a time, in a near cache.
+// `auto.cpu/windows`: some rows of an image at a time, joined (joined_rows.h) or one below the
+// other, are summed in registers over unrolled windows; then the stages after them are applied and
+// the rows are written. Data of one row serve the next if both rows are in registers: always for
+// rows one below the other, for joined ones if they are whole vectors. The padded image is computed
+// as a whole, or one band of rows at a time, in a private cache.
 
 #include <algorithm>
 #include <bit>
@@ -15,7 +15,9 @@
 #include "src/templates/auto/contraction.h"
 #include "src/templates/auto/joined_rows.h"
 #include "src/templates/auto/rules.h"
+#include "src/templates/auto/templates.h"
 #include "src/templates/auto/tile_stages.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 
@@ -34,7 +36,7 @@ Result<WindowsPlan> PlanWindows(const Workload& w, const Target& target) {
   return WindowsPlan{std::move(windows), std::move(features)};
 }
 
-// Where a picture is made.
+// Places where an image is computed.
 constexpr const char* kPictureNear = "near";      // a band of rows at a time, in a local buffer
 constexpr const char* kPictureBefore = "before";  // as a whole
 constexpr const char* kPictureInline = "inline";  // where it is read, by loads with masks
@@ -54,7 +56,7 @@ RowTile TileOf(const Config& config) {
   return {values[0], values[1], values[2] != 0};
 }
 
-/// Vectors of sums: a rest takes one of half the size, of a quarter, ...
+/// Returns the vectors of sums: a rest takes one of half the size, of a quarter, …
 std::int64_t VectorsOf(const WindowsPlan& plan, const RowTile& tile) {
   const auto vectors = [&](std::int64_t elements) {
     return elements / plan.lanes() +
@@ -64,8 +66,8 @@ std::int64_t VectorsOf(const WindowsPlan& plan, const RowTile& tile) {
   return vectors((tile.rows - 1) * plan.windows.row + tile.columns);
 }
 
-/// Rows as wide as the result, as many as fit; parts of one where a whole one does not; columns of
-/// some rows.
+/// Returns tiles of rows as wide as the result, as many as fit; parts of one row if a whole one
+/// does not fit; and columns of some rows.
 std::vector<RowTile> RowTiles(const WindowsPlan& plan) {
   const Windows& w = plan.windows;
   const std::int64_t budget = plan.features.vector_registers() - 3;
@@ -98,8 +100,8 @@ std::int64_t CountTaps(const WindowsPlan& plan) {
   return taps;
 }
 
-/// Cycles of a picture with this tile: of the multiply-adds of its vectors, or of what they load,
-/// which lies across two lines of a cache each time.
+/// Cycles of an image with this tile: of the multiply-adds of its vectors, or of their loads, each
+/// of which crosses a cache line.
 double CyclesOfTile(const WindowsPlan& plan, const RowTile& tile) {
   constexpr double kCyclesPerLoad = 2;
   const Windows& w = plan.windows;
@@ -116,7 +118,7 @@ double CyclesOfTile(const WindowsPlan& plan, const RowTile& tile) {
   return static_cast<double>(CeilDiv(w.height, tile.rows)) * row_of_tiles;
 }
 
-/// The tile that takes the fewest cycles, with registers left for what is read.
+/// Returns the tile with the fewest cycles that leaves registers for the data.
 constexpr std::int64_t kMaxSumsAtFirst = 16;
 RowTile DefaultRowTile(const WindowsPlan& plan) {
   std::optional<RowTile> best;
@@ -131,6 +133,21 @@ RowTile DefaultRowTile(const WindowsPlan& plan) {
   }
   return best ? *best : RowTiles(plan).front();
 }
+
+constexpr KnobDoc kKnobs[] = {
+    {"tile",
+     "Rows and columns of the result in registers; 1 if the rows are joined to one long row, 0"
+     " if not."},
+    {"band",
+     "Rows of the result for which the padded image is made at a time, with `picture` = "
+     "`near`."},
+    {"picture",
+     "Where the padded image is made. `near`: in a local buffer, one band at a time; `before`:"
+     " as a whole; `inline`: where it is read, by masked loads (rows not joined, padding "
+     "only)."},
+    {"write_out", "true unrolls all taps of a window, false only those of its innermost loop."},
+    {"turn_windows", "true makes the outermost axis of the windows the innermost loop."},
+};
 
 Result<ConfigSpace> WindowsSpace(const WindowsPlan& plan) {
   std::vector<KnobValue> tiles;
@@ -206,14 +223,15 @@ void ScheduleSums(Schedule& s, StageId main, const Windows& w, std::int64_t lane
   s.Vectorize(main, lane);
 }
 
-/// A load, or zeros (or another number) around one.
+/// Whether the body is a load, or a load padded with a number.
 bool IsPadding(const Expr& body) {
   if (body->kind == ExprKind::kLoad) return true;
   return body->kind == ExprKind::kSelect && body->args[1]->kind == ExprKind::kLoad &&
          body->args[2]->kind == ExprKind::kFloat;
 }
 
-/// What makes a picture, row by row. It stays in memory: vectors begin anywhere in it.
+/// Schedules the computation of an image, row by row. It stays in memory, since vectors begin
+/// anywhere in it.
 void SchedulePicture(Schedule& s, StageId picture, const Windows& w, std::int64_t lanes,
                      bool parallel) {
   constexpr std::int64_t kMaxVectors = 8;
@@ -227,14 +245,15 @@ void SchedulePicture(Schedule& s, StageId picture, const Windows& w, std::int64_
   }
   const auto [vectors, lane] = s.Split(picture, columns, lanes, Tail::kPeel);
   s.Vectorize(picture, lane);
-  // Which vectors lie at an edge is then known.
+  // Unrolled, it is known which vectors are at an edge.
   if (s.Extent(vectors) <= kMaxVectors) s.Unroll(picture, vectors);
   s.Pragma(picture, rows, "auto_unroll_max_step", 0);
   if (parallel) s.Parallel(picture, s.Leaves(picture).front());
 }
 
-/// A tile that reads padded pictures where they are, as many rows of the same columns as code for
-/// all parts of a row allows; none if the pictures are more than padded, or the rows joined.
+/// Returns a tile that reads padded images without a copy: as many rows of the same columns as the
+/// code for all parts of a row allows. Returns nothing if the images are more than padded, or the
+/// rows are joined.
 std::optional<RowTile> InlineTile(const WindowsPlan& plan, const Workload& w, const RowTile& like) {
   constexpr std::int64_t kGoodCode = 300;  // vectors of products
   if (like.joined) return std::nullopt;
@@ -255,27 +274,20 @@ std::optional<RowTile> InlineTile(const WindowsPlan& plan, const Workload& w, co
   return best;
 }
 
-}  // namespace
-
-std::string AutoWindows::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
   const auto plan = PlanWindows(w, target);
   return plan.ok() ? "" : plan.status().message();
 }
 
-Result<ConfigSpace> AutoWindows::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, PlanWindows(w, target));
-  return WindowsSpace(plan);
-}
-
-Result<Config> AutoWindows::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, PlanWindows(w, target));
   TW_ASSIGN_OR_RETURN(auto space, WindowsSpace(plan));
   RowTile tile = DefaultRowTile(plan);
   const std::optional<RowTile> inlined = InlineTile(plan, w, tile);
   if (inlined) tile = *inlined;
   const bool few = VectorsOf(plan, tile) * CountTaps(plan) <= kMaxWrittenOut;
-  // A picture is to stay in the nearest cache.
+  // An image has to stay in the nearest cache.
   constexpr std::int64_t kNearElements = 6 << 10;
   const std::int64_t rows = std::max<std::int64_t>(1, kNearElements / plan.windows.row);
   std::int64_t band = 0;
@@ -292,8 +304,8 @@ Result<Config> AutoWindows::DefaultConfig(const Workload& w, const Target& targe
                               {"turn_windows", KnobValue{true}}});
 }
 
-Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Target& target,
-                                  const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto plan, PlanWindows(w, target));
   const std::int64_t lanes = plan.lanes();
   const RowTile tile = TileOf(config);
@@ -334,7 +346,7 @@ Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Targ
     s.ComputeInline(copy);
   }
   const WindowLoops loops = ScheduleWriter(s, writer, tile, config.Integer("band"), lanes, target);
-  // Which vectors lie at an edge is then known.
+  // Unrolled, it is known which vectors are at an edge.
   const std::int64_t parts = CeilDiv(windows.width, tile.columns);
   if (place == kPictureInline && parts * sums * CountTaps(plan) <= kMaxWrittenOut) {
     s.Unroll(writer, loops.tile);
@@ -359,9 +371,11 @@ Result<Kernel> AutoWindows::Apply(const Workload& w, const Epilogue&, const Targ
   return Kernel{std::move(s), KernelLayouts(), {tile.joined ? "windows" : "rows_of_windows"}};
 }
 
-bool AutoWindows::IsPreferred(const Workload& w, const Target& target) {
-  const auto plan = PlanWindows(w, target);
-  return plan.ok() && FindContraction(w.expression).ok();
+}  // namespace
+
+TemplateEntry AutoWindowsEntry() {
+  return LoopTemplate("auto.cpu/windows", 2, "llvm", kKnobs, &Refuses,
+                      &SpaceByPlan<&PlanWindows, &WindowsSpace>, &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

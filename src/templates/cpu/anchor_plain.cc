@@ -1,4 +1,4 @@
-#include "src/templates/cpu/anchor_plain.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <vector>
@@ -17,6 +17,16 @@ int VectorAxis(const std::vector<std::int64_t>& shape) {
   return axis;
 }
 
+constexpr KnobDoc kKnobs[] = {
+    {"lanes",
+     "Elements of one vector, along the innermost axis of the result that has more than one "
+     "element. 1 makes scalar code."},
+    {"tile",
+     "Iterations of the axis before the vector axis that are unrolled, each with its own sum. "
+     "Without effect if there is no such axis."},
+    {"unroll", "true unrolls the innermost reduction axis if it has at most 16 iterations."},
+};
+
 Result<ConfigSpace> SpaceOf(const Target& target) {
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   const std::int64_t lanes = features.float_lanes();
@@ -24,9 +34,7 @@ Result<ConfigSpace> SpaceOf(const Target& target) {
                     Knob::Other("tile", {1, 2, 4, 7, 8}), Knob::Bool("unroll", {false, true})});
 }
 
-}  // namespace
-
-std::string AnchorPlainCpu::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (!IsAnchor(w.op)) return "only anchors";
   const auto features = FeaturesOf(target);
   if (!features.ok()) return features.status().message();
@@ -34,19 +42,17 @@ std::string AnchorPlainCpu::Refuses(const Workload& w, const Target& target) {
   return type.ok() ? "" : type.status().message();
 }
 
-Result<ConfigSpace> AnchorPlainCpu::DefineSpace(const Workload&, const Target& target) {
-  return SpaceOf(target);
-}
+Result<ConfigSpace> DefineSpace(const Workload&, const Target& target) { return SpaceOf(target); }
 
-Result<Config> AnchorPlainCpu::DefaultConfig(const Workload&, const Target& target) {
+Result<Config> DefaultConfig(const Workload&, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(target));
   return LocateValues(space, {{"lanes", space.knobs()[0][1]},
                               {"tile", KnobValue{std::int64_t{4}}},
                               {"unroll", KnobValue{false}}});
 }
 
-Result<Kernel> AnchorPlainCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                     const Target& target, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto type, w.OutputType());
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
   Schedule s(std::move(compute));
@@ -96,6 +102,13 @@ Result<Kernel> AnchorPlainCpu::Apply(const Workload& w, const Epilogue& epilogue
   if (stages.has_pad) ScheduleFlat(s, stages.pad, std::max<std::int64_t>(lanes, 1), target);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), KernelLayouts()};
+}
+
+}  // namespace
+
+TemplateEntry AnchorPlainCpuEntry() {
+  return LoopTemplate("anchor_plain.cpu", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
+                      &Apply);
 }
 
 }  // namespace tilewright

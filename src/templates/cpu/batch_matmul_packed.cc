@@ -1,10 +1,11 @@
-#include "src/templates/cpu/batch_matmul_packed.h"
+#include "src/templates/cpu/templates.h"
 
 #include <vector>
 
 #include "src/base/math.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/matmul_tile.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -12,7 +13,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kFewestRows = 8;  // of fewer, turning takes as long as multiplying
+constexpr std::int64_t kFewestRows = 8;  // with fewer, transposing takes as long as multiplying
 
 struct Sizes {
   std::int64_t rows = 0, blocks = 0, lanes = 0, registers = 0;
@@ -28,6 +29,13 @@ Result<Sizes> SizesOf(const Workload& w, const Target& target) {
   return sizes;
 }
 
+constexpr KnobDoc kKnobs[] = {
+    {"register_tile",
+     "Rows and blocks of columns whose sums stay in registers. A block is as many columns as a"
+     " vector has elements."},
+    {"k_unroll", "Products of one sum that are unrolled."},
+};
+
 Result<ConfigSpace> SpaceOf(const Sizes& sizes) {
   std::vector<KnobValue> tiles;
   for (MatmulTile& tile : MatmulTiles(sizes.rows, sizes.blocks, sizes.registers)) {
@@ -37,9 +45,7 @@ Result<ConfigSpace> SpaceOf(const Sizes& sizes) {
                     Knob::Other("k_unroll", {1, 2, 4, 8, 16})});
 }
 
-}  // namespace
-
-std::string BatchMatmulPackedCpu::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op != OpKind::kBatchMatmul) return "only batch_matmul";
   if (w.data_layout != "BMK" || w.kernel_layout != "BNK") return "only BMK and BNK layouts";
   if (!IsFloat32(w)) return "only float32";
@@ -48,12 +54,7 @@ std::string BatchMatmulPackedCpu::Refuses(const Workload& w, const Target& targe
   return sizes.ok() ? "" : sizes.status().message();
 }
 
-Result<ConfigSpace> BatchMatmulPackedCpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto sizes, SizesOf(w, target));
-  return SpaceOf(sizes);
-}
-
-Result<Config> BatchMatmulPackedCpu::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto sizes, SizesOf(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(sizes));
   MatmulTile tile = DefaultMatmulTile(sizes.rows, sizes.blocks, sizes.registers);
@@ -61,8 +62,8 @@ Result<Config> BatchMatmulPackedCpu::DefaultConfig(const Workload& w, const Targ
                               {"k_unroll", KnobValue{std::int64_t{4}}}});
 }
 
-Result<Kernel> BatchMatmulPackedCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                           const Target& target, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto sizes, SizesOf(w, target));
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
   TransposeColumns(compute, "reduce", "columns");
@@ -80,6 +81,19 @@ Result<Kernel> BatchMatmulPackedCpu::Apply(const Workload& w, const Epilogue& ep
   ScheduleColumns(s, columns, result, outer, sizes.lanes);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), KernelLayouts(), {"turned_columns"}};
+}
+
+}  // namespace
+
+TemplateEntry BatchMatmulPackedCpuEntry() {
+  return {"batch_matmul_packed.cpu",
+          1,
+          "llvm",
+          kKnobs,
+          &Refuses,
+          &SpaceByPlan<&SizesOf, &SpaceOf>,
+          &DefaultConfig,
+          &Apply};
 }
 
 }  // namespace tilewright

@@ -1,8 +1,13 @@
-// Our own convolution for CPUs: a tile of pixels and channels in registers, the padding copied, in
-// rows of its own, or skipped; int8 by the dot product the target has. In blocks of half a vector
-// where half of the last whole one would be padding.
+// Direct convolution for CPUs in the layout that a whole network can keep: activations in blocks of
+// the target's vector lanes (NCHW16c or NCHW8c), so that no two kernels need a transform between
+// them. A tile of pixels and channels stays in registers; padding is copied as a whole, copied in
+// rows, or skipped. 8-bit data use the dot product of the target. Data of fewer channels than lanes
+// (first layers) stay in NCHW. Half blocks are blocks of half a vector, where the last whole one
+// would be at least half padding: 24 channels are three half vectors, not two whole ones of which 8
+// lanes multiply zeros. That is faster if the processor executes a vector in two halves
+// (CpuFeatures::double_pumped_512).
 
-#include "src/templates/cpu/conv2d_direct.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <numeric>
@@ -14,6 +19,7 @@
 #include "src/schedule/lower/lower.h"
 #include "src/templates/cpu/conv_nest.h"
 #include "src/templates/cpu/dot_choice.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
 
@@ -26,7 +32,7 @@ constexpr std::int64_t kMaxUnrolledProducts = 512;
 /// Fewer accumulators than this leave the two multiply-add units waiting for their own results.
 constexpr std::int64_t kMinAccumulators = 8;
 
-/// What follows from workload and target alone.
+/// Properties that follow from workload and target.
 struct Plan {
   ConvShape shape;
   bool flat = false;  // 1x1, stride 1, no padding: one long row of pixels
@@ -40,7 +46,7 @@ struct Plan {
   std::int64_t ic_parts = 1;  // such blocks per block of the data
   int depth = 0;              // of the dot product, 0 for float
   std::string dot;
-  std::int64_t product_registers = 1;  // beside the sums and the weights
+  std::int64_t product_registers = 1;  // in addition to those of sums and weights
   std::int64_t oc_blocks = 0;          // of the output
   std::int64_t group_blocks = 0;       // of a group's output; 0: there is one group
   bool groups_in_block = false;        // a block of channels has several groups
@@ -57,7 +63,8 @@ void SetDot(const CpuFeatures& features, const Workload& w, Plan& plan) {
   plan.layouts.multiply_dtype = dot.multiply_dtype;
 }
 
-/// Blocks of channels: whole vectors, or half of one wherever the last vector would hold no more.
+/// Blocks of channels: whole vectors, or half a vector if the last vector would have no more
+/// channels.
 enum class Blocks : std::uint8_t { kWhole, kHalves };
 
 std::int64_t BlockFor(std::int64_t channels, std::int64_t lanes, Blocks blocks) {
@@ -96,8 +103,8 @@ Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8,
   }
   plan.layouts.data =
       Blocked("NCHW", few_channels ? RoundUp(shape.c, plan.depth) : plan.data_block, 'c');
-  // The largest part of a data block that divides the channels, so that nothing is multiplied with
-  // padding; 4 at least, as loops over fewer channels cost more than that saves.
+  // The largest part of a data block that divides the channels, so that no padding is multiplied;
+  // at least 4, since loops over fewer channels cost more than that saves.
   constexpr std::int64_t kMinBlock = 4;
   plan.ic_block = few_channels ? RoundUp(shape.c, plan.depth)
                                : std::max(kMinBlock, std::gcd(shape.c, plan.data_block));
@@ -117,13 +124,13 @@ std::int64_t OutCols(const Plan& plan) {
 
 using Tile = std::vector<std::int64_t>;  // blocks of output channels, rows, columns
 
-/// Accumulators a register tile may have: the weights of its channels and one value of the data
-/// are held beside them (and a product, where it needs a register of its own before it is added).
+/// Accumulators that a register tile may have: registers also hold the weights of its channels and
+/// one value of the data (and a product, if it needs a register before it is added).
 std::int64_t AccumulatorBudget(const Plan& plan, std::int64_t oc) {
   return plan.registers - oc - plan.product_registers;
 }
 
-/// Every register tile that fits, small ones left out where larger ones exist.
+/// Returns all register tiles that fit, without small ones if there are larger ones.
 std::vector<Tile> RegisterTiles(const Plan& plan) {
   const std::int64_t rows = OutRows(plan), cols = OutCols(plan);
   constexpr std::int64_t kMaxBlocks = 6;
@@ -142,20 +149,20 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
   return tiles.empty() ? small : tiles;
 }
 
-/// Cycles that a tile takes before its first product and behind its last one on a core that splits
-/// vectors: the more sums a tile has, the less of that the products of its neighbours hide. Fitted
-/// to 1x1 convolutions of 16 to 960 channels on Zen 4, where few sums are enough for the one
-/// multiply-add of a cycle: of 16 channels, tiles of 1x14 take 0.92 of the time of 2x14.
+/// Cycles of a tile before its first product and after its last one on a core that splits vectors.
+/// The more sums a tile has, the fewer of these cycles overlap with products of the tiles around
+/// it. Fitted to 1x1 convolutions of 16 to 960 channels on Zen 4, where few sums suffice for one
+/// multiply-add a cycle: with 16 channels, tiles of 1x14 take 0.92 of the time of 2x14.
 double CyclesAround(std::int64_t oc, std::int64_t pixels) {
   const auto sums = static_cast<double>(oc * pixels);
   return 6 + sums * sums / (oc > 1 ? 10 : 20);
 }
 
-/// Cycles of the whole convolution per reduction step on a core with two multiply-add units (that
-/// splits vectors: with one for whole vectors) and nearly two loads per cycle.
+/// Cycles of the whole convolution for each reduction step on a core with two multiply-add units
+/// (if it splits vectors: one for whole vectors) and nearly two loads a cycle.
 double TileCost(const Plan& plan, const Tile& tile) {
   constexpr double kCyclesPerLoad = 0.65;
-  constexpr double kLatency = 5;  // of a multiply-add, and a little for the loop around it
+  constexpr double kLatency = 5;  // of a multiply-add, and some for the loop around it
   const ConvShape& s = plan.shape;
   const double products_per_cycle = plan.splits_vectors ? 1 : 2;
   const auto steps =
@@ -192,12 +199,12 @@ Tile BestTile(const Plan& plan) {
   Tile best;
   double best_cost = 0;
   for (const Tile& tile : RegisterTiles(plan)) {
-    // All channels of a group are unrolled: small tiles go without a copy of the data.
+    // All channels of a group are unrolled: only small tiles can do without a copy of the data.
     if (plan.groups_in_block && !best.empty() &&
         InlinedProducts(plan, tile, plan.ic_block) > kMaxUnrolledProducts) {
       continue;
     }
-    // Of tiles of one cost the larger one loads less.
+    // Of tiles with equal cost the larger one loads less.
     const double more = plan.splits_vectors ? 0 : 0.5 / static_cast<double>(Product(tile));
     const double cost = TileCost(plan, tile) * (1 + more);
     if (best.empty() || cost < best_cost) best = tile, best_cost = cost;
@@ -213,7 +220,7 @@ std::vector<std::int64_t> PassTiles(const Plan& plan) {
 std::vector<std::int64_t> IcUnrolls(const Plan& plan) {
   const std::int64_t steps = plan.ic_block / std::max(1, plan.depth);
   std::vector<std::int64_t> unrolls;
-  // Of several groups in a block each step has its own shuffle, which is code.
+  // With several groups in a block, each step has its own shuffle, which is code.
   for (std::int64_t u = 1; u < steps && !plan.groups_in_block; u *= 2) unrolls.push_back(u);
   unrolls.push_back(steps);
   return unrolls;
@@ -230,10 +237,31 @@ Knob PadKnob(const Plan& plan) {
   std::vector<KnobValue> values;
   values.emplace_back().value = std::string("copy");
   if (plan.padded || converts) values.emplace_back().value = std::string("rows");
-  // Data that are converted on the way must exist somewhere.
+  // Data that are converted have to be stored.
   if (plan.padded && !converts) values.emplace_back().value = std::string("skip");
   return Knob::Candidates("pad", KnobKind::kOther, std::move(values));
 }
+
+constexpr KnobDoc kKnobs[] = {
+    {"register_tile",
+     "Blocks of output channels, rows and columns of the result whose sums stay in registers. "
+     "A 1x1 convolution without strides and padding has all pixels in one row."},
+    {"pass_tiles",
+     "Register tiles along the rows in one pass over a group of output channels, whose weights"
+     " stay in cache meanwhile; along the columns if all pixels are in one row."},
+    {"ic_unroll",
+     "Steps over the input channels of a block that are unrolled. A step is one channel, or "
+     "for 8-bit data the channels of one dot product."},
+    {"unroll_kw", "true unrolls the loop over kernel columns."},
+    {"channels_first",
+     "true puts the loop over groups of output channels outside the loop over passes, false "
+     "inside."},
+    {"pad",
+     "How padding is read. `copy`: from a padded copy of all data; `rows`: from a padded copy "
+     "of the rows of a pass, made just before the pass; `skip`: taps outside the data are "
+     "skipped, without a copy. The copy also converts 8-bit data if the dot product needs "
+     "that."},
+};
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   const bool columns = plan.shape.s > 1;
@@ -244,9 +272,10 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
        Knob::Bool("channels_first", {false, true}), PadKnob(plan)});
 }
 
-/// Rows of tiles (of a flat convolution: tiles) in one pass, for the target's threads.
+/// Rows of tiles (of a flat convolution: tiles) in one pass, balanced for the threads of the
+/// target.
 std::int64_t DefaultPass(const Plan& plan, const Tile& tile) {
-  std::vector<double> groups;  // of each picture
+  std::vector<double> groups;  // work of a tile of each group, for each image
   for (std::int64_t n = 0; n < plan.shape.n; ++n) {
     for (std::int64_t first = 0; first < plan.oc_blocks; first += tile[0]) {
       groups.push_back(static_cast<double>(std::min(tile[0], plan.oc_blocks - first)));
@@ -260,12 +289,12 @@ std::int64_t DefaultPass(const Plan& plan, const Tile& tile) {
 Result<Config> DefaultOf(const Plan& plan) {
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
   const Tile tile = BestTile(plan);
-  // Two steps hide the loop's own work; more only cost time to build.
+  // Two steps hide the overhead of the loop; more only take time to build.
   std::int64_t unroll = IcUnrolls(plan).front();
   for (std::int64_t u : IcUnrolls(plan)) {
     if (u <= 2) unroll = std::max(unroll, u);
   }
-  // Without a copy of the data if the space has that.
+  // Prefers no copy of the data, if the space has that.
   const Knob& pads = space.knobs().back();
   KnobValue pad;
   pad.value = std::string("skip");
@@ -284,7 +313,7 @@ PadPlace PlaceOf(const std::string& word) {
   return word == "rows" ? PadPlace::kRows : word == "skip" ? PadPlace::kInline : PadPlace::kWhole;
 }
 
-/// Bytes of the data one pass reads, when it gets a copy of its own.
+/// Bytes of the data that one pass reads, if they are copied for it.
 std::int64_t PassBytes(const Plan& plan, const ConvNest& nest) {
   const ConvShape& s = plan.shape;
   const auto reach = [](std::int64_t count, std::int64_t all, std::int64_t stride,
@@ -301,11 +330,11 @@ std::int64_t PassBytes(const Plan& plan, const ConvNest& nest) {
   return rows * cols * channels * dtype.bytes();
 }
 
-/// How far ahead weights are fetched: while a tile of channels is computed, those of the next one.
-/// In a network they come from memory, and the first pixels of each tile of channels wait for them;
-/// where there are few pixels that counts (160 -> 960 channels of 7x7 on Zen 4: 0.81 of the time in
-/// MobileNetV2), of 14x14 pixels it does not. Alone, with weights that stay in a cache from one run
-/// to the next, a kernel takes 1.00 to 1.02 of its time with it.
+/// Distance by which weights are prefetched: while one tile of channels is computed, those of the
+/// next one. In a network weights come from memory, and the first pixels of each tile of channels
+/// wait for them. That matters if there are few pixels (160 -> 960 channels of 7x7 on Zen 4: 0.81
+/// of the time in MobileNetV2), but not for 14x14 pixels. A kernel that runs alone, with weights
+/// that stay in a cache, takes 1.00 to 1.02 of its time with prefetches.
 std::int64_t WeightDistance(const Plan& plan, const ConvNest& nest) {
   constexpr std::int64_t kFewTiles = 8;
   const std::int64_t block = plan.ic_block * plan.ic_parts;
@@ -315,8 +344,8 @@ std::int64_t WeightDistance(const Plan& plan, const ConvNest& nest) {
   return nest.oc_blocks * (plan.shape.c / block);
 }
 
-Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Target& target,
-                         const Config& config) {
+Result<Kernel> ApplyPlan(const Plan& plan, const Workload&, const Epilogue& epilogue,
+                         const Target& target, const Config& config) {
   ConvNest nest;
   const Tile& tile = config.Factors("register_tile");
   if (tile.size() != 3 || Product(tile) > AccumulatorBudget(plan, tile[0])) {
@@ -336,7 +365,7 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Targe
   nest.dot = plan.dot;
   nest.pad = PlaceOf(std::get<std::string>(config.Find("pad")->value));
   nest.weight_distance = WeightDistance(plan, nest);
-  // With the padding inlined, the tiles at both edges are copies of their own with kw unrolled.
+  // If the padding is inlined, the tiles at both edges are separate code with kw unrolled.
   const std::int64_t copies =
       (nest.unroll_kw ? plan.shape.s : 1) + (nest.pad == PadPlace::kInline ? 2 * plan.shape.s : 0);
   const std::int64_t products = Product(tile) * nest.ic_unroll * copies;
@@ -382,50 +411,16 @@ std::string RefusesPlan(const Workload& w, const Target& target, bool int8) {
              : "only groups that are whole blocks of channels, or of which a block has several";
 }
 
-}  // namespace
-
-std::string Conv2dDirectCpu::Refuses(const Workload& w, const Target& target) {
+std::string RefusesFloat(const Workload& w, const Target& target) {
   return IsFloat32(w) ? RefusesPlan(w, target, false) : "only float32";
 }
 
-Result<ConfigSpace> Conv2dDirectCpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, false));
-  return SpaceOf(plan);
-}
-
-Result<Config> Conv2dDirectCpu::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, false));
-  return DefaultOf(plan);
-}
-
-Result<Kernel> Conv2dDirectCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                      const Target& target, const Config& config) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, false));
-  return ApplyPlan(plan, epilogue, target, config);
-}
-
-std::string Conv2dDirectInt8Cpu::Refuses(const Workload& w, const Target& target) {
+std::string RefusesInt8(const Workload& w, const Target& target) {
   return IsInt8(w) ? RefusesPlan(w, target, true)
                    : "only 8-bit data and int8 weights summed in int32";
 }
 
-Result<ConfigSpace> Conv2dDirectInt8Cpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, true));
-  return SpaceOf(plan);
-}
-
-Result<Config> Conv2dDirectInt8Cpu::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, true));
-  return DefaultOf(plan);
-}
-
-Result<Kernel> Conv2dDirectInt8Cpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                          const Target& target, const Config& config) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, true));
-  return ApplyPlan(plan, epilogue, target, config);
-}
-
-std::string Conv2dHalfBlocksCpu::Refuses(const Workload& w, const Target& target) {
+std::string RefusesHalfBlocks(const Workload& w, const Target& target) {
   if (w.op_name() != "conv2d") return "only convolutions of one group";
   if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
   auto features = FeaturesOf(target);
@@ -438,26 +433,36 @@ std::string Conv2dHalfBlocksCpu::Refuses(const Workload& w, const Target& target
              : "no number of channels is a few more than whole vectors hold";
 }
 
-Result<ConfigSpace> Conv2dHalfBlocksCpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, IsInt8(w), Blocks::kHalves));
-  return SpaceOf(plan);
+// Plans of the three templates.
+
+Result<Plan> FloatPlan(const Workload& w, const Target& target) {
+  return MakePlan(w, target, false);
+}
+Result<Plan> Int8Plan(const Workload& w, const Target& target) { return MakePlan(w, target, true); }
+Result<Plan> HalfBlocksPlan(const Workload& w, const Target& target) {
+  return MakePlan(w, target, IsInt8(w), Blocks::kHalves);
 }
 
-Result<Config> Conv2dHalfBlocksCpu::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, IsInt8(w), Blocks::kHalves));
-  return DefaultOf(plan);
+template <auto kPlan>
+TemplateEntry EntryFor(std::string_view key, decltype(TemplateEntry::refuses) refuses) {
+  return LoopTemplate(key, 1, "llvm", kKnobs, refuses, &SpaceByPlan<kPlan, &SpaceOf>,
+                      &DefaultByPlan<kPlan, &DefaultOf>, &ApplyByPlan<kPlan, &ApplyPlan>);
 }
 
-Result<std::vector<Config>> Conv2dHalfBlocksCpu::LayoutConfigs(const Workload& w,
-                                                               const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto config, DefaultConfig(w, target));
-  return std::vector<Config>{std::move(config)};
+}  // namespace
+
+TemplateEntry Conv2dDirectCpuEntry() {
+  return EntryFor<&FloatPlan>("conv2d_direct.cpu", &RefusesFloat);
 }
 
-Result<Kernel> Conv2dHalfBlocksCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                          const Target& target, const Config& config) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target, IsInt8(w), Blocks::kHalves));
-  return ApplyPlan(plan, epilogue, target, config);
+TemplateEntry Conv2dDirectInt8CpuEntry() {
+  return EntryFor<&Int8Plan>("conv2d_direct_int8.cpu", &RefusesInt8);
+}
+
+TemplateEntry Conv2dHalfBlocksCpuEntry() {
+  TemplateEntry entry = EntryFor<&HalfBlocksPlan>("conv2d_half_blocks.cpu", &RefusesHalfBlocks);
+  entry.layout_configs = &OnlyDefault<&DefaultByPlan<&HalfBlocksPlan, &DefaultOf>>;
+  return entry;
 }
 
 }  // namespace tilewright

@@ -1,7 +1,11 @@
-// AutoTVM's conv2d_NCHWc for x86, with its knobs: blocks of channels, a run of pixels in registers,
-// and the kernel's loop unrolled or not; int8 and depthwise likewise.
+// AutoTVM's blocked convolutions for x86, with its knobs, so that its records apply: blocks of
+// channels, a run of pixels in registers, and the kernel's loop unrolled or not; float, 8-bit and
+// depthwise. Layouts: data NCHW<ic>c, weight OIHW<ic>i<oc>o (depthwise OIHW1i<oc>o), output
+// NCHW<oc>c. The 8-bit template has blocks of multiples of 4 input and 16 output channels for the
+// dot product of AVX-512.
+// Source: reference of AutoTVM records, sections 9.4, 12.7 and 13.
 
-#include "src/templates/cpu/conv2d_nchwc.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <array>
@@ -19,11 +23,11 @@ namespace {
 constexpr std::int64_t kMaxOwTile = 64;  // AutoTVM's limit
 constexpr int kInt8Depth = 4;            // products per lane of one dot instruction
 constexpr int kInt8OcBlock = 16;         // int32 lanes of a 512-bit register
-/// Reference: an ow block above this left no register for the weights.
+/// Reference: a larger ow block left no register for the weights.
 constexpr std::int64_t kFallbackOw = 31;
 constexpr std::int64_t kFallbackPixels = 32;
 
-std::string RefusesBlocked(const Workload& w) {
+std::string RefusesPlain(const Workload& w, const Target&) {
   if (w.op_name() != "conv2d") return "only convolutions of one group";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
   return {};
@@ -31,13 +35,13 @@ std::string RefusesBlocked(const Workload& w) {
 
 bool IsPointwise(const ConvShape& s) { return s.r == 1 && s.s == 1; }
 
-/// The knob after tile_ow: rows for 1x1 kernels, unrolled kernel columns for the others.
+/// Returns the knob after tile_ow: rows for 1x1 kernels, unrolled kernel columns for others.
 Knob LastKnob(const ConvShape& s) {
   if (!IsPointwise(s)) return Knob::Bool("unroll_kw", {true, false});
   return s.oh > 1 ? Knob::Other("tile_oh", {1, 2}) : Knob::Other("tile_oh", {1});
 }
 
-/// AutoTVM counted 16 lanes for these names only; its fallback must be ours.
+/// AutoTVM counted 16 lanes for these names only; the fallback has to be the same.
 std::int64_t FallbackLanes(const Target& target) {
   const auto features = FeaturesOf(target);
   return features.ok() && features->avx512 ? 16 : 8;
@@ -48,7 +52,7 @@ std::pair<std::string, KnobValue> FallbackLast(const ConvShape& s, std::int64_t 
   return {"unroll_kw", KnobValue{false}};
 }
 
-/// (ow block, rows) of the fallback.
+/// Returns ow block and rows of the fallback.
 std::array<std::int64_t, 2> FallbackPixels(const ConvShape& s) {
   if (!IsPointwise(s)) return {LargestDivisor(s.ow, kFallbackOw), 1};
   for (std::int64_t ow = s.ow; ow >= 1; --ow) {
@@ -65,7 +69,7 @@ Result<Kernel> ApplyNest(const Workload& w, const Epilogue& epilogue, const Targ
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   const std::int64_t lanes = features.float_lanes();
   const std::int64_t accumulators = CeilDiv(oc_block, lanes) * nest.rows * nest.cols;
-  // Twice the registers still runs, spilling; beyond that it is only slow to compile and to run.
+  // Twice the registers still runs, with spills; a larger tile is slow to compile and to run.
   if (accumulators > 2 * features.vector_registers()) {
     return InvalidArgument("register tile of " + std::to_string(accumulators) +
                            " vectors, the target has " +
@@ -87,19 +91,32 @@ void SetLastKnob(const ConvShape& s, const Config& config, ConvNest& nest) {
   }
 }
 
-}  // namespace
+constexpr KnobDoc kKnobs[] = {
+    {"tile_ic", "Input channels: blocks, channels of a block of data and weight."},
+    {"tile_oc", "Output channels: blocks, channels of a block of weight and result."},
+    {"tile_ow", "Columns of the result: register tiles, columns of one register tile."},
+    {"tile_oh", "Rows of one register tile. Only for 1x1 kernels."},
+    {"unroll_kw",
+     "true unrolls the loop over kernel columns, inside the loop over the channels of a block."
+     " Only for kernels larger than 1x1."},
+};
 
-std::string Conv2dNchwcX86::Refuses(const Workload& w, const Target&) { return RefusesBlocked(w); }
+constexpr KnobDoc kDepthwiseKnobs[] = {
+    {"tile_ic", "Channels of the data: blocks, channels of a block. Has to equal tile_oc."},
+    {"tile_oc", "Channels of the result: blocks, channels of a block."},
+    {"tile_ow", "Columns of the result: register tiles, columns of one register tile."},
+    {"unroll_kw", "true unrolls the loop over kernel columns."},
+};
 
-Result<ConfigSpace> Conv2dNchwcX86::DefineSpace(const Workload& w, const Target&) {
+Result<ConfigSpace> PlainSpace(const Workload& w, const Target&) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
   return MakeSpace({Knob::Split("tile_ic", s.c, 2), Knob::Split("tile_oc", s.k, 2),
                     Knob::Split("tile_ow", s.ow, 2, {.max_factor = kMaxOwTile}), LastKnob(s)});
 }
 
-Result<Config> Conv2dNchwcX86::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> PlainDefault(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
-  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  TW_ASSIGN_OR_RETURN(auto space, PlainSpace(w, target));
   const std::int64_t oc = LargestDivisor(s.k, FallbackLanes(target));
   const auto [ow, rows] = FallbackPixels(s);
   return LocateValues(space, {{"tile_ic", InnerFactor(s.c, LargestDivisor(s.c, oc))},
@@ -108,8 +125,8 @@ Result<Config> Conv2dNchwcX86::DefaultConfig(const Workload& w, const Target& ta
                               FallbackLast(s, rows)});
 }
 
-Result<Kernel> Conv2dNchwcX86::Apply(const Workload& w, const Epilogue& epilogue,
-                                     const Target& target, const Config& config) {
+Result<Kernel> ApplyPlain(const Workload& w, const Epilogue& epilogue, const Target& target,
+                          const Config& config) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
   const std::int64_t ic = config.Factors("tile_ic")[1], oc = config.Factors("tile_oc")[1];
   KernelLayouts layouts;
@@ -123,8 +140,8 @@ Result<Kernel> Conv2dNchwcX86::Apply(const Workload& w, const Epilogue& epilogue
   return ApplyNest(w, epilogue, target, layouts, nest, oc);
 }
 
-std::string Conv2dNchwcInt8X86::Refuses(const Workload& w, const Target& target) {
-  if (std::string reason = RefusesBlocked(w); !reason.empty()) return reason;
+std::string RefusesInt8(const Workload& w, const Target& target) {
+  if (std::string reason = RefusesPlain(w, target); !reason.empty()) return reason;
   if (!IsInt8(w)) return "only 8-bit data and int8 weights summed in int32";
   const auto features = FeaturesOf(target);
   if (!features.ok() || !features->avx512_vnni) return "the target has no AVX-512 dot product";
@@ -135,7 +152,7 @@ std::string Conv2dNchwcInt8X86::Refuses(const Workload& w, const Target& target)
   return {};
 }
 
-Result<ConfigSpace> Conv2dNchwcInt8X86::DefineSpace(const Workload& w, const Target&) {
+Result<ConfigSpace> Int8Space(const Workload& w, const Target&) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
   return MakeSpace({Knob::Split("tile_ic", s.c, 2,
                                 {.keep = [](const auto& f) { return f[1] % kInt8Depth == 0; }}),
@@ -144,9 +161,9 @@ Result<ConfigSpace> Conv2dNchwcInt8X86::DefineSpace(const Workload& w, const Tar
                     Knob::Split("tile_ow", s.ow, 2, {.max_factor = kMaxOwTile}), LastKnob(s)});
 }
 
-Result<Config> Conv2dNchwcInt8X86::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> Int8Default(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
-  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  TW_ASSIGN_OR_RETURN(auto space, Int8Space(w, target));
   std::int64_t ic = kInt8Depth;
   for (std::int64_t candidate : {8, 12, 16}) {
     if (s.c % candidate == 0) ic = candidate;
@@ -158,8 +175,8 @@ Result<Config> Conv2dNchwcInt8X86::DefaultConfig(const Workload& w, const Target
                               FallbackLast(s, rows)});
 }
 
-Result<Kernel> Conv2dNchwcInt8X86::Apply(const Workload& w, const Epilogue& epilogue,
-                                         const Target& target, const Config& config) {
+Result<Kernel> ApplyInt8(const Workload& w, const Epilogue& epilogue, const Target& target,
+                         const Config& config) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
   const std::int64_t ic = config.Factors("tile_ic")[1], oc = config.Factors("tile_oc")[1];
   KernelLayouts layouts;
@@ -176,7 +193,7 @@ Result<Kernel> Conv2dNchwcInt8X86::Apply(const Workload& w, const Epilogue& epil
   return ApplyNest(w, epilogue, target, layouts, nest, oc);
 }
 
-std::string DepthwiseNchwcX86::Refuses(const Workload& w, const Target&) {
+std::string RefusesDepthwise(const Workload& w, const Target&) {
   if (w.op_name() != "depthwise_conv2d") return "only depthwise convolutions";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
   const auto s = ConvShapeOf(w);
@@ -184,16 +201,16 @@ std::string DepthwiseNchwcX86::Refuses(const Workload& w, const Target&) {
   return s->c == s->k ? "" : "only as many channels out as in";
 }
 
-Result<ConfigSpace> DepthwiseNchwcX86::DefineSpace(const Workload& w, const Target&) {
+Result<ConfigSpace> DepthwiseSpace(const Workload& w, const Target&) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
   return MakeSpace({Knob::Split("tile_ic", s.c, 2), Knob::Split("tile_oc", s.k, 2),
                     Knob::Split("tile_ow", s.ow, 2, {.max_factor = kMaxOwTile}),
                     Knob::Bool("unroll_kw", {true, false})});
 }
 
-Result<Config> DepthwiseNchwcX86::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DepthwiseDefault(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto s, ConvShapeOf(w));
-  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  TW_ASSIGN_OR_RETURN(auto space, DepthwiseSpace(w, target));
   const std::int64_t oc = LargestDivisor(s.k, FallbackLanes(target));
   return LocateValues(space, {{"tile_ic", InnerFactor(s.c, oc)},
                               {"tile_oc", InnerFactor(s.k, oc)},
@@ -201,11 +218,11 @@ Result<Config> DepthwiseNchwcX86::DefaultConfig(const Workload& w, const Target&
                               {"unroll_kw", KnobValue{false}}});
 }
 
-Result<Kernel> DepthwiseNchwcX86::Apply(const Workload& w, const Epilogue& epilogue,
-                                        const Target& target, const Config& config) {
+Result<Kernel> ApplyDepthwise(const Workload& w, const Epilogue& epilogue, const Target& target,
+                              const Config& config) {
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   const std::int64_t oc = config.Factors("tile_oc")[1], ic = config.Factors("tile_ic")[1];
-  // One block serves both sides here; AutoTVM leaves a repacking of the data between them.
+  // One block serves both sides here; AutoTVM leaves it to a repacking of the data between them.
   if (ic != oc) return InvalidArgument("tile_ic and tile_oc differ");
   const std::int64_t cols = config.Factors("tile_ow")[1], lanes = features.float_lanes();
   if (const std::int64_t accumulators = CeilDiv(oc, lanes) * cols;
@@ -226,6 +243,23 @@ Result<Kernel> DepthwiseNchwcX86::Apply(const Workload& w, const Epilogue& epilo
   ScheduleDepthwiseNest(schedule, nest, lanes, target);
   TW_RETURN_IF_ERROR(schedule.status());
   return Kernel{std::move(schedule), layouts};
+}
+
+}  // namespace
+
+TemplateEntry Conv2dNchwcX86Entry() {
+  return LoopTemplate("conv2d_NCHWc.x86", 1, "llvm", kKnobs, &RefusesPlain, &PlainSpace,
+                      &PlainDefault, &ApplyPlain);
+}
+
+TemplateEntry Conv2dNchwcInt8X86Entry() {
+  return LoopTemplate("conv2d_NCHWc_int8.x86", 1, "llvm", kKnobs, &RefusesInt8, &Int8Space,
+                      &Int8Default, &ApplyInt8);
+}
+
+TemplateEntry DepthwiseNchwcX86Entry() {
+  return LoopTemplate("depthwise_conv2d_NCHWc.x86", 1, "llvm", kDepthwiseKnobs, &RefusesDepthwise,
+                      &DepthwiseSpace, &DepthwiseDefault, &ApplyDepthwise);
 }
 
 }  // namespace tilewright

@@ -1,4 +1,9 @@
-#include "src/templates/cpu/conv2d_pixels.h"
+// Convolutions of any number of groups whose channels no block needs to divide. Activations stay in
+// NCHW and the vector runs over pixels; each weight is broadcast. The shuffled kernel writes the
+// channels of its result in the order of a channel shuffle (output layout "N34cCHW" for groups of
+// 34 channels), so that the shuffle (reshape, transpose, reshape) has nothing left to do.
+
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,6 +13,7 @@
 
 #include "src/base/math.h"
 #include "src/target/cpu.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -19,7 +25,7 @@ constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile tim
 
 struct Plan {
   ConvShape shape;
-  Workload workload;  // in plain layouts; all pixels in one row where that is the same
+  Workload workload;  // in plain layouts; all pixels in one row if equivalent
   std::int64_t lanes = 0, registers = 0;
   std::int64_t rows = 0, cols = 0;  // of the output as computed
   std::int64_t group_channels = 0;  // output channels per group
@@ -60,7 +66,7 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
   return tiles;
 }
 
-/// Registers for a row of a tile: a rest of columns takes one of half the size, of a quarter, …
+/// Registers of a row of a tile: remaining columns take a vector of half the size, of a quarter, …
 std::int64_t PiecesOfRow(const Plan& plan, std::int64_t vectors) {
   const std::int64_t rest = plan.cols % (vectors * plan.lanes);
   const auto odd = static_cast<std::uint64_t>(rest % plan.lanes);
@@ -81,6 +87,17 @@ std::vector<std::int64_t> IcUnrolls(const Plan& plan) {
   return unrolls;
 }
 
+constexpr KnobDoc kKnobs[] = {
+    {"register_tile",
+     "Output channels, rows and vectors of columns of the result whose sums stay in registers."
+     " A 1x1 convolution without strides and padding has all pixels in one row."},
+    {"ic_unroll", "Input channels that are unrolled."},
+    {"unroll_kw", "true unrolls the loop over kernel columns."},
+    {"pixels_first",
+     "true puts the loops over tiles of pixels outside the loop over tiles of output channels,"
+     " false inside."},
+};
+
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   std::vector<KnobValue> tiles;
   for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
@@ -91,7 +108,7 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
        Knob::Bool("pixels_first", {false, true})});
 }
 
-/// Axes of the result whose channels are shuffled: n, channel of the group, group, row, column;
+/// Axes of the result. If its channels are shuffled: n, channel of the group, group, row, column;
 /// else one axis has the channels of all groups.
 struct ResultAxes {
   bool shuffled = false;
@@ -173,9 +190,7 @@ Result<Kernel> ApplyPixels(const Workload& w, const Epilogue& epilogue, const Ta
   return Kernel{std::move(s), layouts};
 }
 
-}  // namespace
-
-std::string Conv2dPixelsCpu::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op != OpKind::kConv2d) return "only convolutions";
   auto plan = MakePlan(w, target);
   if (!plan.ok()) return plan.status().message();
@@ -184,15 +199,10 @@ std::string Conv2dPixelsCpu::Refuses(const Workload& w, const Target& target) {
              : "";
 }
 
-Result<ConfigSpace> Conv2dPixelsCpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
-  return SpaceOf(plan);
-}
-
-Result<Config> Conv2dPixelsCpu::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
-  // As many sums as there are; of equal ones that with fewer loads per step.
+  // Most sums first; of equal tiles the one with fewer loads for each step.
   const auto loads = [](const Tile& t) { return t[0] + t[1] * t[2]; };
   Tile best = {1, 1, 1};
   for (const Tile& tile : RegisterTiles(plan)) {
@@ -206,42 +216,47 @@ Result<Config> Conv2dPixelsCpu::DefaultConfig(const Workload& w, const Target& t
                               {"pixels_first", KnobValue{false}}});
 }
 
-Result<std::vector<Config>> Conv2dPixelsCpu::LayoutConfigs(const Workload& w,
-                                                           const Target& target) {
+Result<std::vector<Config>> LayoutConfigs(const Workload& w, const Target& target) {
   if (!IsFloat32(w)) return std::vector<Config>();
   TW_ASSIGN_OR_RETURN(auto config, DefaultConfig(w, target));
   return std::vector<Config>{std::move(config)};
 }
 
-Result<Kernel> Conv2dPixelsCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                      const Target& target, const Config& config) {
-  return ApplyPixels(w, epilogue, target, config, {});
-}
-
-std::string GroupConv2dShuffledCpu::Refuses(const Workload& w, const Target& target) {
+std::string RefusesShuffled(const Workload& w, const Target& target) {
   if (w.op_name() != "group_conv2d" || !IsFloat32(w)) return "only float32 in several groups";
-  if (std::string reason = Conv2dPixelsCpu::Refuses(w, target); !reason.empty()) return reason;
+  if (std::string reason = Refuses(w, target); !reason.empty()) return reason;
   const auto shape = ConvShapeOf(w);
   if (!shape.ok()) return shape.status().message();
   return shape->k > shape->groups ? "" : "only groups of several channels";
 }
 
-Result<ConfigSpace> GroupConv2dShuffledCpu::DefineSpace(const Workload& w, const Target& target) {
-  return Conv2dPixelsCpu::DefineSpace(w, target);
+template <bool kShuffled>
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
+  return ApplyPixels(w, epilogue, target, config, {.shuffled = kShuffled});
 }
 
-Result<Config> GroupConv2dShuffledCpu::DefaultConfig(const Workload& w, const Target& target) {
-  return Conv2dPixelsCpu::DefaultConfig(w, target);
+}  // namespace
+
+TemplateEntry Conv2dPixelsCpuEntry() {
+  TemplateEntry entry = {"conv2d_pixels.cpu",
+                         1,
+                         "llvm",
+                         kKnobs,
+                         &Refuses,
+                         &SpaceByPlan<&MakePlan, &SpaceOf>,
+                         &DefaultConfig,
+                         &Apply<false>};
+  entry.layout_configs = &LayoutConfigs;
+  return entry;
 }
 
-Result<std::vector<Config>> GroupConv2dShuffledCpu::LayoutConfigs(const Workload& w,
-                                                                  const Target& target) {
-  return Conv2dPixelsCpu::LayoutConfigs(w, target);
-}
-
-Result<Kernel> GroupConv2dShuffledCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                             const Target& target, const Config& config) {
-  return ApplyPixels(w, epilogue, target, config, {.shuffled = true});
+TemplateEntry GroupConv2dShuffledCpuEntry() {
+  TemplateEntry entry =
+      LoopTemplate("group_conv2d_shuffled.cpu", 1, "llvm", kKnobs, &RefusesShuffled,
+                   &SpaceByPlan<&MakePlan, &SpaceOf>, &DefaultConfig, &Apply<true>);
+  entry.layout_configs = &LayoutConfigs;
+  return entry;
 }
 
 }  // namespace tilewright

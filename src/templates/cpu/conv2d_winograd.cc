@@ -1,8 +1,11 @@
-// Winograd's convolution for CPUs: tiles of the data transformed, the products of a run of tiles
-// and a group of output channels summed in registers, tile by tile transformed back with the
-// epilogue.
+// Winograd's convolution for CPUs with channels in blocks of one vector. All data are transformed
+// first, or one row of tiles at a time. Then, for a group of output channels and a run of tiles,
+// the products are summed in registers, kept in the private cache and transformed back, with the
+// epilogue. For 8-bit integers, data and weights are transformed to 16 bits by integers, pairs of
+// products are summed in 32 bits modulo 2^32, and the result is divided by the factor of the
+// transforms (src/tensor/compute/winograd_integer.h).
 
-#include "src/templates/cpu/conv2d_winograd.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <array>
@@ -13,6 +16,7 @@
 #include "src/base/math.h"
 #include "src/schedule/lower/lower.h"
 #include "src/templates/cpu/winograd_plan.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -27,7 +31,8 @@ constexpr std::int64_t kMinStep = 4;      // shorter loops over channels cost mo
 
 using Tile = std::vector<std::int64_t>;  // blocks of output channels, tiles of a run
 
-/// Those whose sums fit into registers and whose products fit into local memory for some tile size.
+/// Returns the tiles whose sums fit into registers and whose products fit into local memory for
+/// some tile size.
 std::vector<Tile> RegisterTiles(const WinogradPlan& plan) {
   const std::int64_t least = TileSizes(plan).back();
   std::vector<Tile> tiles;
@@ -49,13 +54,26 @@ std::vector<Tile> RegisterTiles(const WinogradPlan& plan) {
   return tiles;
 }
 
+constexpr KnobDoc kKnobs[] = {
+    {"tile", "Rows and columns of the result that one Winograd tile computes."},
+    {"register_tile",
+     "Blocks of output channels and Winograd tiles whose sums of products stay in registers."},
+    {"ic_unroll", "Input channels that are unrolled; pairs of them for 8-bit data."},
+    {"channels_first",
+     "true puts the loop over groups of output channels outside the loop over runs of Winograd"
+     " tiles, false inside."},
+    {"data",
+     "When the data are transformed. `all`: before the first product; `rows`: one row of "
+     "Winograd tiles at a time, just before its products."},
+};
+
 Result<ConfigSpace> SpaceOf(const WinogradPlan& plan) {
   std::vector<KnobValue> tiles;
   for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
   std::vector<std::int64_t> unrolls;
   for (std::int64_t u = 1; u <= std::min(kMaxUnrolled, plan.ic_step / (plan.whole ? 2 : 1)); u *= 2)
     unrolls.push_back(u);
-  std::vector<KnobValue> data;  // transformed before everything else, or by rows of tiles
+  std::vector<KnobValue> data;  // transformed as a whole first, or by rows of tiles
   data.emplace_back().value = std::string("all");
   if (RowBytes(plan, TileSizes(plan).back()) <= kMaxRowBytes) {
     data.emplace_back().value = std::string("rows");
@@ -67,9 +85,9 @@ Result<ConfigSpace> SpaceOf(const WinogradPlan& plan) {
                     Knob::Candidates("data", KnobKind::kOther, std::move(data))});
 }
 
-/// What takes the fewest cycles: sums in registers, with fewer loads the more of them there are.
-/// Weights that come from afar are read again for each run of tiles, and threads that share groups
-/// and runs unevenly wait for one another.
+/// Returns the tile with the fewest cycles. Sums are in registers; the more there are, the fewer
+/// loads. Weights that exceed the private caches are read again for each run of tiles. Threads that
+/// share groups and runs unevenly wait for one another.
 Tile DefaultTile(const WinogradPlan& plan, std::int64_t m, bool by_rows) {
   const std::int64_t tiles = TilesOf(plan, m, by_rows);
   const auto cycles = [&](const Tile& t) {
@@ -90,7 +108,8 @@ Tile DefaultTile(const WinogradPlan& plan, std::int64_t m, bool by_rows) {
   return best;
 }
 
-/// A stage of few vectors beside the one that reads it, in registers as far as they go.
+/// Keeps a stage of few vectors in registers, as far as they suffice, next to the stage that reads
+/// it.
 void KeepPrivate(Schedule& s, StageId stage, StageId consumer, LoopId loop) {
   s.SetScope(stage, Scope::kLocal);
   s.ComputeAt(stage, consumer, loop);
@@ -99,14 +118,15 @@ void KeepPrivate(Schedule& s, StageId stage, StageId consumer, LoopId loop) {
   s.Vectorize(stage, s.SpatialAxis(stage, 4));
 }
 
-/// Where the data are transformed; without a loop, before everything else.
+/// Loop in which the data are transformed; without a loop, before everything else.
 struct DataPlace {
   StageId consumer;
   LoopId loop;
 };
 
-/// A padded copy of all data would go through memory twice. With masks a load that may be outside
-/// is as good as any other; without them such loads are made once each, for the window of a tile.
+/// A padded copy of all data would pass through memory twice. With masks, a load that may be
+/// outside costs the same as others; without masks such loads are made once, for the window of a
+/// tile.
 void SchedulePadOfTile(Schedule& s, StageId transform, LoopId each, bool masks) {
   const StageId pad = s.Stage("pad");
   if (masks) {
@@ -141,7 +161,8 @@ void ScheduleData(Schedule& s, const DataPlace& place, bool masks, const Target&
 
 /// Loops over the result: groups of blocks of channels, runs of tiles.
 struct Nest {
-  std::vector<LoopId> image_rows;  ///< by rows: rows of all images, runs of a row; else runs of all
+  std::vector<LoopId>
+      image_rows;  ///< by rows: rows of all images, then runs of a row; else runs of all images
   LoopId group, block, each, i, j, lane;
 };
 
@@ -213,7 +234,7 @@ Result<Config> DefaultOf(const WinogradPlan& plan) {
   const std::int64_t m = CheapestTile(plan);
   const bool by_rows = ByRows(plan, m);
   const Tile tile = DefaultTile(plan, m, by_rows);
-  // Threads with runs of their own meet the same weights at the same time.
+  // Threads with their own runs read the same weights at the same time.
   const bool own_runs = !by_rows && plan.threads > 1 && WeightsExceedCache(plan, m) &&
                         CeilDiv(TilesOf(plan, m, by_rows), tile[1]) % plan.threads == 0;
   return LocateValues(space, {{"tile", KnobValue{m}},
@@ -223,7 +244,7 @@ Result<Config> DefaultOf(const WinogradPlan& plan) {
                               {"data", KnobValue{std::string(by_rows ? "rows" : "all")}}});
 }
 
-/// Errors: what of the config does not fit the workload.
+/// Errors: kInvalidArgument with the part of the config that does not fit the workload.
 Status CheckConfig(const WinogradPlan& plan, std::int64_t m, const Tile& tile, bool by_rows) {
   if (const std::int64_t bytes = LocalBytes(plan, m, tile[0], tile[1]);
       bytes > LowerLimits().max_local_bytes) {
@@ -290,9 +311,7 @@ Result<Kernel> ApplyPlan(const WinogradPlan& plan, const Workload& w, const Epil
   return Kernel{std::move(s), layouts};
 }
 
-}  // namespace
-
-std::string Conv2dWinogradCpu::Refuses(const Workload& w, const Target& target) {
+std::string RefusesFloat(const Workload& w, const Target& target) {
   if (std::string reason = RefusesShape(w); !reason.empty()) return reason;
   if (!IsFloat32(w)) return "only float32";
   auto plan = MakeWinogradPlan(w, target, false);
@@ -303,28 +322,7 @@ std::string Conv2dWinogradCpu::Refuses(const Workload& w, const Target& target) 
   return RefusesPlan(*plan);
 }
 
-Result<ConfigSpace> Conv2dWinogradCpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, false));
-  return SpaceOf(plan);
-}
-
-Result<Config> Conv2dWinogradCpu::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, false));
-  return DefaultOf(plan);
-}
-
-Result<Kernel> Conv2dWinogradCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                        const Target& target, const Config& config) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, false));
-  return ApplyPlan(plan, w, epilogue, target, config);
-}
-
-bool Conv2dWinogradCpu::IsPreferred(const Workload& w, const Target& target) {
-  auto plan = MakeWinogradPlan(w, target, false);
-  return plan.ok() && IsClearlyCheaper(*plan);
-}
-
-std::string Conv2dWinogradInt8Cpu::Refuses(const Workload& w, const Target& target) {
+std::string RefusesInt8(const Workload& w, const Target& target) {
   if (std::string reason = RefusesShape(w); !reason.empty()) return reason;
   auto plan = MakeWinogradPlan(w, target, true);
   if (!plan.ok()) return plan.status().message();
@@ -332,25 +330,35 @@ std::string Conv2dWinogradInt8Cpu::Refuses(const Workload& w, const Target& targ
   return RefusesPlan(*plan);
 }
 
-Result<ConfigSpace> Conv2dWinogradInt8Cpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, true));
-  return SpaceOf(plan);
+template <bool kInt8>
+Result<WinogradPlan> PlanOf(const Workload& w, const Target& target) {
+  return MakeWinogradPlan(w, target, kInt8);
 }
 
-Result<Config> Conv2dWinogradInt8Cpu::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, true));
-  return DefaultOf(plan);
+template <bool kInt8>
+TemplateEntry EntryFor(std::string_view key, int version,
+                       decltype(TemplateEntry::refuses) refuses) {
+  constexpr auto kPlan = &PlanOf<kInt8>;
+  TemplateEntry entry =
+      LoopTemplate(key, version, "llvm", kKnobs, refuses, &SpaceByPlan<kPlan, &SpaceOf>,
+                   &DefaultByPlan<kPlan, &DefaultOf>, &ApplyByPlan<kPlan, &ApplyPlan>);
+  // If the default config is faster than that of a direct convolution.
+  entry.is_preferred = +[](const Workload& w, const Target& target) {
+    const auto plan = PlanOf<kInt8>(w, target);
+    return plan.ok() && IsClearlyCheaper(*plan);
+  };
+  entry.only_reorders_sums = kInt8;
+  return entry;
 }
 
-Result<Kernel> Conv2dWinogradInt8Cpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                            const Target& target, const Config& config) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeWinogradPlan(w, target, true));
-  return ApplyPlan(plan, w, epilogue, target, config);
+}  // namespace
+
+TemplateEntry Conv2dWinogradCpuEntry() {
+  return EntryFor<false>("conv2d_winograd.cpu", 4, &RefusesFloat);
 }
 
-bool Conv2dWinogradInt8Cpu::IsPreferred(const Workload& w, const Target& target) {
-  auto plan = MakeWinogradPlan(w, target, true);
-  return plan.ok() && IsClearlyCheaper(*plan);
+TemplateEntry Conv2dWinogradInt8CpuEntry() {
+  return EntryFor<true>("conv2d_winograd_int8.cpu", 2, &RefusesInt8);
 }
 
 }  // namespace tilewright

@@ -6,9 +6,9 @@
 namespace tilewright {
 namespace {
 
-/// Axes of the result: n, oc block, row, column, channel of the block. Their order in memory.
+/// Axes of the result, in the order of memory: n, oc block, row, column, channel of the block.
 enum ResultAxis { kN, kOcBlock, kRow, kCol, kLane };
-/// Reduction axes: block of input channels, kernel row and column, then what the weight layout has:
+/// Reduction axes: block of input channels, kernel row and column, then those of the weight layout:
 /// channels of the block (or groups of them), channels of one dot product.
 enum ReduceAxis { kIc, kKh, kKw, kIcInner, kIcDot };
 

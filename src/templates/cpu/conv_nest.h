@@ -7,11 +7,11 @@
 
 namespace tilewright {
 
-/// How the copy of the data with zeros around it is made.
+/// Where the padded copy of the data is made.
 enum class PadPlace : std::uint8_t {
   kWhole,   ///< all of it before the convolution
-  kRows,    ///< the rows one pass needs, just before the pass
-  kInline,  ///< no copy: positions outside are tested where they are read
+  kRows,    ///< the rows of one pass, just before the pass
+  kInline,  ///< no copy: loads test whether they are outside
 };
 
 /// Loops of a direct convolution over blocked channels.
@@ -32,20 +32,20 @@ struct ConvNest {
   std::int64_t ic_parts = 1;   ///< weight blocks of input channels per block of the data
   std::int64_t ic_unroll = 1;  ///< channels (or groups of one dot product) unrolled, innermost
   bool unroll_kw = false;
-  bool ic_before_kw = false;    ///< channels of the block outside the kernel columns
-  bool channels_first = false;  ///< output channel groups outermost, then row passes
+  bool ic_before_kw = false;    ///< loop over channels of the block outside the kernel columns
+  bool channels_first = false;  ///< loop over output channel groups outermost, then row passes
   std::string dot;              ///< intrinsic; empty: plain multiply and add
   PadPlace pad = PadPlace::kWhole;
-  /// Weights are fetched so many blocks of the data's channels ahead, in the order of their memory;
-  /// 0: not.
+  /// Number of blocks of the data's channels by which weights are prefetched, in the order of their
+  /// memory; 0: no prefetch.
   std::int64_t weight_distance = 0;
 };
 
-/// Places the "pad" stage of an anchor; `pass` is the loop of the result that kRows is made in.
+/// Places the "pad" stage of an anchor. pass: the loop of the result in which kRows makes the copy.
 void SchedulePad(Schedule& schedule, const AnchorStages& stages, PadPlace place, LoopId pass,
                  std::int64_t lanes, const Target& target);
 
-/// Arranges the loops. Refuses (in the schedule) what cannot be done.
+/// Arranges the loops. An illegal nest becomes an error of the schedule's status.
 void ScheduleConvNest(Schedule& schedule, const ConvNest& nest, std::int64_t lanes,
                       const Target& target);
 

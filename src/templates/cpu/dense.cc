@@ -1,6 +1,8 @@
-// AutoTVM's matrix products for x86: with a packed weight, without, and batched.
+// AutoTVM's matrix products for x86, with its knobs: with a packed weight (NK<x>n), without, and
+// batched. Without packing, the inner part of K is a vector of partial sums.
+// Source: reference of AutoTVM records, sections 9.4, 12.8 and 13.
 
-#include "src/templates/cpu/dense.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,17 +16,18 @@
 namespace tilewright {
 namespace {
 
-struct Sizes {
-  std::int64_t m, n, k;
+std::string Refuses(const Workload& w, const Target&) { return RefusesDense(w); }
+
+constexpr KnobDoc kTwoPartKnobs[] = {
+    {"tile_y", "Rows of the result: tiles, rows of one register tile."},
+    {"tile_x", "Columns of the result: tiles, columns of one register tile."},
+    {"tile_k",
+     "Products of one sum: steps, products of one step, which are lanes of a vector of partial"
+     " sums."},
 };
 
-Sizes SizesOf(const Workload& w) {
-  const std::size_t rank = w.data.shape.size();
-  return {w.data.shape[rank - 2], w.weight.shape[rank - 2], w.data.shape[rank - 1]};
-}
-
-Result<ConfigSpace> TwoPartSpace(const Workload& w) {
-  const Sizes s = SizesOf(w);
+Result<ConfigSpace> TwoPartSpace(const Workload& w, const Target&) {
+  const MatmulSizes s = MatmulSizesOf(w);
   return MakeSpace({Knob::Split("tile_y", s.m, 2), Knob::Split("tile_x", s.n, 2),
                     Knob::Split("tile_k", s.k, 2)});
 }
@@ -34,7 +37,7 @@ std::int64_t Lanes(const Target& target) {
   return features.ok() && features->avx512 ? 16 : 8;
 }
 
-/// Refuses tiles that only fill memory with partial sums.
+/// Rejects tiles that only fill memory with partial sums.
 Status CheckTile(std::int64_t vectors, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   const std::int64_t most = 2 * features.vector_registers();
@@ -43,10 +46,11 @@ Status CheckTile(std::int64_t vectors, const Target& target) {
                          " vectors, expected at most " + std::to_string(most));
 }
 
-/// Rows and columns of the result in tiles, the sums of a tile in vectors over the inner part of K.
-/// `batch`: 1 if there is a batch axis before them, else 0.
+/// Tiles rows and columns of the result; the sums of a tile are vectors over the inner part of K.
+/// kBatch: 1 if a batch axis comes first, else 0.
+template <int kBatch>
 Result<Kernel> ApplyPartialSums(const Workload& w, const Epilogue& epilogue, const Target& target,
-                                const Config& config, int batch) {
+                                const Config& config) {
   const std::int64_t y = config.Factors("tile_y")[1], x = config.Factors("tile_x")[1];
   const std::int64_t k = config.Factors("tile_k")[1];
   TW_RETURN_IF_ERROR(CheckTile(y * x * CeilDiv(k, Lanes(target)), target));
@@ -57,10 +61,11 @@ Result<Kernel> ApplyPartialSums(const Workload& w, const Epilogue& epilogue, con
   const StageId partial = s.RFactor(sum, 0, k);
   s.SetScope(partial, Scope::kLocal);
 
-  const auto [y_outer, y_inner] = s.Split(result, s.SpatialAxis(result, batch), y, Tail::kPeel);
-  const auto [x_outer, x_inner] = s.Split(result, s.SpatialAxis(result, batch + 1), x, Tail::kPeel);
+  const auto [y_outer, y_inner] = s.Split(result, s.SpatialAxis(result, kBatch), y, Tail::kPeel);
+  const auto [x_outer, x_inner] =
+      s.Split(result, s.SpatialAxis(result, kBatch + 1), x, Tail::kPeel);
   std::vector<LoopId> outer = {y_outer, x_outer};
-  if (batch > 0) outer.insert(outer.begin(), s.SpatialAxis(result, 0));
+  if (kBatch > 0) outer.insert(outer.begin(), s.SpatialAxis(result, 0));
   std::vector<LoopId> order = outer;
   order.insert(order.end(), {y_inner, x_inner});
   s.Reorder(result, order);
@@ -68,42 +73,27 @@ Result<Kernel> ApplyPartialSums(const Workload& w, const Epilogue& epilogue, con
   ParallelFor(s, result, tile, target);
 
   s.ComputeAt(sum, result, tile);
-  const auto [once, sum_y] = s.Split(sum, s.SpatialAxis(sum, batch), y);
-  s.Reorder(sum, {once, sum_y, s.SpatialAxis(sum, batch + 1), s.ReductionAxis(sum, 0)});
+  const auto [once, sum_y] = s.Split(sum, s.SpatialAxis(sum, kBatch), y);
+  s.Reorder(sum, {once, sum_y, s.SpatialAxis(sum, kBatch + 1), s.ReductionAxis(sum, 0)});
   s.Unroll(sum, s.ReductionAxis(sum, 0));
-  s.Unroll(sum, s.SpatialAxis(sum, batch + 1));
+  s.Unroll(sum, s.SpatialAxis(sum, kBatch + 1));
   s.Unroll(sum, sum_y);
 
   s.ComputeAt(partial, sum, once);
-  const LoopId lanes = s.SpatialAxis(partial, batch + 2);
-  s.Reorder(partial, {s.ReductionAxis(partial, 0), s.SpatialAxis(partial, batch),
-                      s.SpatialAxis(partial, batch + 1), lanes});
-  s.Unroll(partial, s.SpatialAxis(partial, batch));
-  s.Unroll(partial, s.SpatialAxis(partial, batch + 1));
+  const LoopId lanes = s.SpatialAxis(partial, kBatch + 2);
+  s.Reorder(partial, {s.ReductionAxis(partial, 0), s.SpatialAxis(partial, kBatch),
+                      s.SpatialAxis(partial, kBatch + 1), lanes});
+  s.Unroll(partial, s.SpatialAxis(partial, kBatch));
+  s.Unroll(partial, s.SpatialAxis(partial, kBatch + 1));
   s.Vectorize(partial, lanes);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), KernelLayouts()};
 }
 
-/// Largest power of two that is at most `limit` and divides `extent`.
-std::int64_t PowerOfTwo(std::int64_t extent, std::int64_t limit) {
-  std::int64_t power = 1;
-  while (power * 2 <= limit && extent % (power * 2) == 0) power *= 2;
-  return power;
-}
-
-}  // namespace
-
-std::string DenseNopackX86::Refuses(const Workload& w, const Target&) { return RefusesDense(w); }
-
-Result<ConfigSpace> DenseNopackX86::DefineSpace(const Workload& w, const Target&) {
-  return TwoPartSpace(w);
-}
-
-Result<Config> DenseNopackX86::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto space, TwoPartSpace(w));
-  const Sizes s = SizesOf(w);
-  // The fallback gives tile_y all of M, which has no registers beyond a few rows.
+Result<Config> NopackDefault(const Workload& w, const Target& target) {
+  TW_ASSIGN_OR_RETURN(auto space, TwoPartSpace(w, target));
+  const MatmulSizes s = MatmulSizesOf(w);
+  // The fallback gives tile_y all of M, for which a few rows use up the registers.
   constexpr std::int64_t kMaxRows = 8;
   return LocateValues(space,
                       {{"tile_y", InnerFactor(s.m, LargestDivisor(s.m, kMaxRows))},
@@ -111,27 +101,18 @@ Result<Config> DenseNopackX86::DefaultConfig(const Workload& w, const Target& ta
                        {"tile_k", InnerFactor(s.k, LargestDivisor(s.k, 2 * Lanes(target)))}});
 }
 
-Result<Kernel> DenseNopackX86::Apply(const Workload& w, const Epilogue& epilogue,
-                                     const Target& target, const Config& config) {
-  return ApplyPartialSums(w, epilogue, target, config, 0);
-}
-
-std::string BatchMatmulX86::Refuses(const Workload& w, const Target&) {
+std::string RefusesBatched(const Workload& w, const Target&) {
   if (w.op != OpKind::kBatchMatmul) return "only batch_matmul";
   return w.data_layout == "BMK" && w.kernel_layout == "BNK" ? "" : "only BMK and BNK layouts";
 }
 
-Result<ConfigSpace> BatchMatmulX86::DefineSpace(const Workload& w, const Target&) {
-  return TwoPartSpace(w);
-}
-
-Result<Config> BatchMatmulX86::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto space, TwoPartSpace(w));
-  const Sizes s = SizesOf(w);
+Result<Config> BatchedDefault(const Workload& w, const Target& target) {
+  TW_ASSIGN_OR_RETURN(auto space, TwoPartSpace(w, target));
+  const MatmulSizes s = MatmulSizesOf(w);
   constexpr std::int64_t kMaxTile = 8, kPartialSums = 16;
-  std::int64_t y = PowerOfTwo(s.m, kMaxTile), x = PowerOfTwo(s.n, kMaxTile);
+  std::int64_t y = LargestPowerOfTwo(s.m, kMaxTile), x = LargestPowerOfTwo(s.n, kMaxTile);
   const std::int64_t k = LargestDivisor(s.k, kPartialSums);
-  // The fallback of 8 x 8 vectors spills; the nearest tile that our check lets pass is kept.
+  // The fallback of 8 x 8 vectors spills; the nearest tile that CheckTile accepts is taken.
   while (x > 1 && !CheckTile(2 * y * x * CeilDiv(k, Lanes(target)), target).ok()) x /= 2;
   while (y > 1 && !CheckTile(2 * y * x * CeilDiv(k, Lanes(target)), target).ok()) y /= 2;
   return LocateValues(space, {{"tile_y", InnerFactor(s.m, y)},
@@ -139,22 +120,25 @@ Result<Config> BatchMatmulX86::DefaultConfig(const Workload& w, const Target& ta
                               {"tile_k", InnerFactor(s.k, k)}});
 }
 
-Result<Kernel> BatchMatmulX86::Apply(const Workload& w, const Epilogue& epilogue,
-                                     const Target& target, const Config& config) {
-  return ApplyPartialSums(w, epilogue, target, config, 1);
-}
+constexpr KnobDoc kPackKnobs[] = {
+    {"tile_y",
+     "Rows of the result: parts that threads share, register tiles of one part, rows of one "
+     "register tile."},
+    {"tile_x",
+     "Columns of the result: parts that threads share, register tiles of one part, columns of "
+     "one register tile and of one block of the packed weight."},
+    {"tile_k", "Products of one sum: outer steps, products of one step."},
+};
 
-std::string DensePackX86::Refuses(const Workload& w, const Target&) { return RefusesDense(w); }
-
-Result<ConfigSpace> DensePackX86::DefineSpace(const Workload& w, const Target&) {
-  const Sizes s = SizesOf(w);
+Result<ConfigSpace> PackSpace(const Workload& w, const Target&) {
+  const MatmulSizes s = MatmulSizesOf(w);
   return MakeSpace({Knob::Split("tile_y", s.m, 3), Knob::Split("tile_x", s.n, 3),
                     Knob::Split("tile_k", s.k, 2)});
 }
 
-Result<Config> DensePackX86::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
-  const Sizes s = SizesOf(w);
+Result<Config> PackDefault(const Workload& w, const Target& target) {
+  TW_ASSIGN_OR_RETURN(auto space, PackSpace(w, target));
+  const MatmulSizes s = MatmulSizesOf(w);
   // The rule of AutoTVM's fallback; see the reference, section 9.4.
   const std::int64_t x_inner = LargestDivisor(s.n, 2 * Lanes(target));
   std::int64_t x_outer = s.n / x_inner, x_middle = 1;
@@ -170,8 +154,8 @@ Result<Config> DensePackX86::DefaultConfig(const Workload& w, const Target& targ
                               {"tile_k", InnerFactor(s.k, 1)}});
 }
 
-Result<Kernel> DensePackX86::Apply(const Workload& w, const Epilogue& epilogue,
-                                   const Target& target, const Config& config) {
+Result<Kernel> ApplyPack(const Workload& w, const Epilogue& epilogue, const Target& target,
+                         const Config& config) {
   const auto& y = config.Factors("tile_y");
   const auto& x = config.Factors("tile_x");
   TW_RETURN_IF_ERROR(CheckTile(y[2] * CeilDiv(x[2], Lanes(target)), target));
@@ -195,6 +179,23 @@ Result<Kernel> DensePackX86::Apply(const Workload& w, const Epilogue& epilogue,
   s.Vectorize(sum, s.SpatialAxis(sum, 1));
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), layouts};
+}
+
+}  // namespace
+
+TemplateEntry DenseNopackX86Entry() {
+  return LoopTemplate("dense_nopack.x86", 1, "llvm", kTwoPartKnobs, &Refuses, &TwoPartSpace,
+                      &NopackDefault, &ApplyPartialSums<0>);
+}
+
+TemplateEntry DensePackX86Entry() {
+  return LoopTemplate("dense_pack.x86", 1, "llvm", kPackKnobs, &Refuses, &PackSpace, &PackDefault,
+                      &ApplyPack);
+}
+
+TemplateEntry BatchMatmulX86Entry() {
+  return LoopTemplate("batch_matmul.x86", 1, "llvm", kTwoPartKnobs, &RefusesBatched, &TwoPartSpace,
+                      &BatchedDefault, &ApplyPartialSums<1>);
 }
 
 }  // namespace tilewright

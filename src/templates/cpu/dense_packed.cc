@@ -1,4 +1,4 @@
-#include "src/templates/cpu/dense_packed.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <vector>
@@ -6,6 +6,7 @@
 #include "src/base/math.h"
 #include "src/templates/cpu/dot_choice.h"
 #include "src/templates/cpu/matmul_tile.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -30,7 +31,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
   plan.blocks = CeilDiv(plan.n, plan.lanes);
   if (!IsInt8(w)) return plan;
   DotChoice dot = ChooseDot(features, w);
-  if (plan.k % dot.depth != 0) {  // by words, if bytes do not come out even
+  if (plan.k % dot.depth != 0) {  // by words, if bytes do not divide K
     Workload wide = w;
     wide.reduced_range_weights = false;
     dot = ChooseDot(features, wide);
@@ -39,7 +40,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
   plan.dot = dot.name;
   plan.registers -= std::max<std::int64_t>(dot.registers - kTileReserve, 0);
   if (plan.k % plan.depth != 0) {
-    plan.depth = 0;  // plain products; such sizes do not occur in networks worth tuning
+    plan.depth = 0;  // plain products; networks that matter have no such sizes
     return plan;
   }
   plan.layouts.shift_data = dot.shift_data;
@@ -47,13 +48,23 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
   return plan;
 }
 
-/// All columns of a register tile are one block of the weight: a single stream, however many sums.
+/// All columns of a register tile are one block of the weight, so that it is read as a single
+/// stream.
 KernelLayouts FormOf(const Plan& plan, std::int64_t columns) {
   KernelLayouts layouts = plan.layouts;
   layouts.weight = Blocked("NK", columns, 'n');
   if (plan.depth > 0) layouts.weight = Blocked(layouts.weight, plan.depth, 'k');
   return layouts;
 }
+
+constexpr KnobDoc kKnobs[] = {
+    {"register_tile",
+     "Rows and blocks of columns whose sums stay in registers. A block is as many columns as a"
+     " vector has elements. The weight is packed in blocks of the columns of the tile."},
+    {"k_unroll",
+     "Steps of the reduction that are unrolled. A step is one product, or for 8-bit data the "
+     "products of one dot product."},
+};
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   std::vector<KnobValue> tiles;
@@ -64,28 +75,22 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
                     Knob::Other("k_unroll", {1, 2, 4, 8, 16})});
 }
 
-/// Rows of data a whole number of pages apart lie in one set of the nearest cache, which has eight
-/// ways: of twelve none would be there when its next element is read.
+/// Limit of rows in a tile. Rows of data that are a multiple of a page apart are in one set of the
+/// nearest cache, which has eight ways: with twelve rows, none would be in the cache when its next
+/// element is read.
 std::int64_t MaxRows(const Workload& w, const Plan& plan) {
   constexpr std::int64_t kBytesOfWay = 4096, kWays = 8;
   return plan.k * w.data.dtype.bytes() % kBytesOfWay == 0 ? kWays : plan.m;
 }
 
-}  // namespace
-
-std::string DensePackedCpu::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (std::string reason = RefusesDense(w); !reason.empty()) return reason;
   if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
   auto plan = MakePlan(w, target);
   return plan.ok() ? "" : plan.status().message();
 }
 
-Result<ConfigSpace> DensePackedCpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
-  return SpaceOf(plan);
-}
-
-Result<Config> DensePackedCpu::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
   const MatmulTile best = DefaultMatmulTile(plan.m, plan.blocks, plan.registers, MaxRows(w, plan));
@@ -93,8 +98,8 @@ Result<Config> DensePackedCpu::DefaultConfig(const Workload& w, const Target& ta
       space, {{"register_tile", KnobValue{best}}, {"k_unroll", KnobValue{std::int64_t{4}}}});
 }
 
-Result<Kernel> DensePackedCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                     const Target& target, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   const MatmulTile& tile = config.Factors("register_tile");
   const std::int64_t columns = tile[1] * plan.lanes;
@@ -113,6 +118,13 @@ Result<Kernel> DensePackedCpu::Apply(const Workload& w, const Epilogue& epilogue
   if (stages.has_pad) ScheduleFlat(s, stages.pad, plan.lanes, target);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), layouts};
+}
+
+}  // namespace
+
+TemplateEntry DensePackedCpuEntry() {
+  return LoopTemplate("dense_packed.cpu", 1, "llvm", kKnobs, &Refuses,
+                      &SpaceByPlan<&MakePlan, &SpaceOf>, &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

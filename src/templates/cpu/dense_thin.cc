@@ -1,7 +1,9 @@
-// Dense layers of few results: partial sums in vectors along K, the parts of K for threads, and
-// when that takes fewer cycles than a packed weight, whose vectors lie along columns.
+// Dense layers with few results. Vectors are along K, so columns need not fill a vector, and the
+// weight is not packed. K may be cut into parts that threads sum at the same time, into memory; one
+// thread then adds up the parts. The template is preferred if that takes fewer cycles than a packed
+// weight, whose vectors are along columns.
 
-#include "src/templates/cpu/dense_thin.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <set>
@@ -10,6 +12,7 @@
 #include "src/base/math.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/matmul_tile.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -48,12 +51,22 @@ Result<ThinPlan> MakeThinPlan(const Workload& w, const Target& target) {
   return plan;
 }
 
-/// Tiles whose sums, with the values that they are multiplied from, stay in registers.
+/// Whether the sums of a tile and their factors stay in registers.
 bool FitsRegisters(const ThinPlan& plan, std::int64_t step, std::int64_t rows,
                    std::int64_t columns) {
   const std::int64_t vectors = step / plan.lanes;
   return (rows * columns + std::min(rows, columns)) * vectors < plan.registers;
 }
+
+constexpr KnobDoc kKnobs[] = {
+    {"parts",
+     "Parts of the reduction that threads sum at the same time, in memory; one thread adds up "
+     "the parts. 1 leaves the reduction whole."},
+    {"step",
+     "Elements of the reduction that one part multiplies at a time, as vectors of partial "
+     "sums."},
+    {"register_tile", "Rows and columns of the result whose partial sums stay in registers."},
+};
 
 Result<ConfigSpace> ThinSpace(const ThinPlan& plan) {
   std::vector<KnobValue> tiles;
@@ -67,7 +80,7 @@ Result<ConfigSpace> ThinSpace(const ThinPlan& plan) {
                     Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles))});
 }
 
-/// Errors: what of the config does not fit the workload.
+/// Errors: kInvalidArgument with the part of the config that does not fit the workload.
 Status CheckThin(const ThinPlan& plan, std::int64_t parts, std::int64_t step,
                  const std::vector<std::int64_t>& tile) {
   if (parts < 1 || step < plan.lanes || plan.k % (parts * step) != 0) {
@@ -87,27 +100,27 @@ struct DefaultPlan {
   std::vector<std::int64_t> tile;
 };
 
-/// Of `extent` in tiles of at most `most`, which are as large as one another.
+/// Returns the size of equal tiles of `extent` of at most `most`.
 std::int64_t EvenTile(std::int64_t extent, std::int64_t most) {
   return CeilDiv(extent, CeilDiv(extent, most));
 }
 
-/// Tiles of the result.
+/// Number of tiles of the result.
 std::int64_t TilesOf(const ThinPlan& plan, const std::vector<std::int64_t>& tile) {
   return CeilDiv(plan.m, tile[0]) * CeilDiv(plan.n, tile[1]);
 }
 
-/// Whether the weight is in no cache when it is read again: rows side by side are streams then,
-/// which come faster than a single one.
+/// Whether no cache keeps the weight until it is read again. Then several rows at the same time are
+/// streams, which are faster than a single one.
 bool ExceedsNearCache(const ThinPlan& plan) {
   constexpr std::int64_t kFarBytes = std::int64_t{32} << 20;
   return plan.weight_bytes() >= kFarBytes;
 }
 
 DefaultPlan DefaultOf(const ThinPlan& plan) {
-  constexpr std::int64_t kWorthWaking = std::int64_t{64} << 10;  // bytes of weight, of each thread
+  constexpr std::int64_t kWorthWaking = std::int64_t{64} << 10;  // bytes of weight for each thread
   constexpr std::int64_t kEven = 4;    // tiles of a thread that share the work evenly
-  constexpr std::int64_t kChains = 8;  // of sums: two units that take four cycles each
+  constexpr std::int64_t kChains = 8;  // independent sums: two units that take four cycles each
   DefaultPlan chosen;
   std::int64_t rows = EvenTile(plan.m, 4);
   std::int64_t columns = EvenTile(plan.n, rows > 1 ? 4 : kMaxColumns);
@@ -133,8 +146,8 @@ DefaultPlan DefaultOf(const ThinPlan& plan) {
   return chosen;
 }
 
-/// Cycles of one vector's product and sum, and of reading one: from the nearest cache as many bytes
-/// as are multiplied, from the next half as many.
+/// Cycles of one vector's product and sum, and of reading one: the nearest cache gives as many
+/// bytes as are multiplied, the next one half as many.
 struct VectorCycles {
   double multiply = 0, read = 0;
 };
@@ -145,9 +158,9 @@ VectorCycles CyclesOf(const ThinPlan& plan) {
   return {multiply, plan.weight_bytes() <= kNearestBytes ? multiply : 2 * multiply};
 }
 
-constexpr double kLaunch = 2500;  // cycles, of threads
+constexpr double kLaunch = 2500;  // cycles to start threads
 
-/// About what the default config takes: within a fifth of what was measured for 1 to 12 rows, 1 to
+/// Estimated cycles of the default config: within a fifth of measurements for 1 to 12 rows, 1 to
 /// 100 columns and K of 512 to 25,088.
 double Cycles(const ThinPlan& plan) {
   constexpr double kFold = 20;  // of a result
@@ -163,7 +176,7 @@ double Cycles(const ThinPlan& plan) {
          (plan.threads > 1 && passes > 1 ? kLaunch : 0);
 }
 
-/// The same of the packed template, whose vectors lie along columns.
+/// The same for the packed template, whose vectors are along columns.
 double PackedCycles(const ThinPlan& plan) {
   constexpr double kLatency = 4;  // of a sum
   const std::int64_t blocks = CeilDiv(plan.n, plan.lanes);
@@ -176,7 +189,7 @@ double PackedCycles(const ThinPlan& plan) {
          (plan.threads > 1 && tiles > 1 ? kLaunch : 0);
 }
 
-/// What the parts sum, each in tiles of its own.
+/// Schedules the sums of the parts, each in its own tiles.
 void ScheduleParts(Schedule& s, StageId parts, StageId sums, std::int64_t step,
                    const std::vector<std::int64_t>& tile, const Target& target) {
   const auto [part, lane] = s.Split(parts, s.SpatialAxis(parts, 2), step);
@@ -196,9 +209,7 @@ void ScheduleParts(Schedule& s, StageId parts, StageId sums, std::int64_t step,
   s.Vectorize(sums, lanes);
 }
 
-}  // namespace
-
-std::string DenseThinCpu::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (std::string reason = RefusesDense(w); !reason.empty()) return reason;
   if (!IsFloat32(w)) return "only float32";
   auto plan = MakeThinPlan(w, target);
@@ -206,12 +217,7 @@ std::string DenseThinCpu::Refuses(const Workload& w, const Target& target) {
   return plan->steps.empty() ? "only sums of whole vectors" : "";
 }
 
-Result<ConfigSpace> DenseThinCpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakeThinPlan(w, target));
-  return ThinSpace(plan);
-}
-
-Result<Config> DenseThinCpu::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakeThinPlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, ThinSpace(plan));
   const DefaultPlan chosen = DefaultOf(plan);
@@ -220,8 +226,8 @@ Result<Config> DenseThinCpu::DefaultConfig(const Workload& w, const Target& targ
                               {"register_tile", KnobValue{chosen.tile}}});
 }
 
-Result<Kernel> DenseThinCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                   const Target& target, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto plan, MakeThinPlan(w, target));
   const std::int64_t parts = config.Integer("parts"), step = config.Integer("step");
   const std::vector<std::int64_t>& tile = config.Factors("register_tile");
@@ -235,7 +241,7 @@ Result<Kernel> DenseThinCpu::Apply(const Workload& w, const Epilogue& epilogue,
   const StageId sums = s.CacheWrite(in_parts, Scope::kLocal);
   ScheduleParts(s, in_parts, sums, step, tile, target);
 
-  // Few elements, by one thread: parts to a step's lanes, these to one.
+  // Few elements, computed by one thread: adds up the parts to the lanes of a step, then the lanes.
   const LoopId each = s.SpatialAxis(result, 1);
   s.ComputeAt(sum, result, each);
   s.Unroll(sum, s.ReductionAxis(sum, 0));
@@ -248,12 +254,22 @@ Result<Kernel> DenseThinCpu::Apply(const Workload& w, const Epilogue& epilogue,
   return Kernel{std::move(s), KernelLayouts()};
 }
 
-bool DenseThinCpu::IsPreferred(const Workload& w, const Target& target) {
+bool IsPreferred(const Workload& w, const Target& target) {
   constexpr double kClearly = 0.8;
   auto plan = MakeThinPlan(w, target);
   if (!plan.ok()) return false;
   return (plan->m == 1 && ExceedsNearCache(*plan)) ||
          Cycles(*plan) < kClearly * PackedCycles(*plan);
+}
+
+}  // namespace
+
+TemplateEntry DenseThinCpuEntry() {
+  TemplateEntry entry =
+      LoopTemplate("dense_thin.cpu", 1, "llvm", kKnobs, &Refuses,
+                   &SpaceByPlan<&MakeThinPlan, &ThinSpace>, &DefaultConfig, &Apply);
+  entry.is_preferred = &IsPreferred;
+  return entry;
 }
 
 }  // namespace tilewright

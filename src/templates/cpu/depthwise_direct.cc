@@ -1,4 +1,4 @@
-#include "src/templates/cpu/depthwise_direct.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <string>
@@ -8,6 +8,7 @@
 #include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/depthwise_nest.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
 
@@ -38,7 +39,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
 
 using Tile = std::vector<std::int64_t>;  // rows, columns
 
-/// Accumulators beside the weights of one kernel row and a few vectors of data.
+/// Accumulators in addition to the weights of one kernel row and a few vectors of data.
 std::int64_t AccumulatorBudget(const Plan& plan) {
   return std::max<std::int64_t>(1, plan.registers - plan.shape.s - 2);
 }
@@ -56,6 +57,20 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
   return tiles;
 }
 
+constexpr KnobDoc kKnobs[] = {
+    {"register_tile",
+     "Rows and columns of the result, for one block of channels, whose sums stay in registers."},
+    {"pass_tiles",
+     "Register tiles along the rows in one pass. Threads share passes, and with `pad` = `rows`"
+     " the rows of one pass are copied at a time."},
+    {"unroll_kh",
+     "true unrolls the loop over kernel rows; the loop over kernel columns is always unrolled."},
+    {"pad",
+     "How padding is read. `copy`: from a padded copy of all data; `rows`: from a padded copy "
+     "of the rows of a pass, made just before the pass; `skip`: taps outside the data are "
+     "skipped, without a copy."},
+};
+
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   std::vector<KnobValue> tiles, pads;
   for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
@@ -68,9 +83,9 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
                     Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
 }
 
-/// One row, columns such that the tiles are few and even. Where vectors are split, one multiply-add
-/// a cycle needs fewer sums at once, and a short tile's stores hide behind the next one's products:
-/// 7 or 8 columns took 0.73 to 0.89 of the time of 14 on Zen 4.
+/// Returns a tile of one row, with columns such that the tiles are few and even. If vectors are
+/// split, one multiply-add a cycle needs fewer sums, and the stores of a short tile overlap with
+/// the products of the next one: 7 or 8 columns took 0.73 to 0.89 of the time of 14 on Zen 4.
 Tile DefaultTile(const Plan& plan) {
   const std::int64_t good_columns = plan.splits_vectors ? 8 : 14;
   Tile best;
@@ -84,9 +99,7 @@ PadPlace PlaceOf(const std::string& word) {
   return word == "rows" ? PadPlace::kRows : word == "skip" ? PadPlace::kInline : PadPlace::kWhole;
 }
 
-}  // namespace
-
-std::string DepthwiseDirectCpu::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op_name() != "depthwise_conv2d") return "only depthwise convolutions";
   if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
   auto plan = MakePlan(w, target);
@@ -94,12 +107,7 @@ std::string DepthwiseDirectCpu::Refuses(const Workload& w, const Target& target)
   return plan->shape.c == plan->shape.k ? "" : "only as many channels out as in";
 }
 
-Result<ConfigSpace> DepthwiseDirectCpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
-  return SpaceOf(plan);
-}
-
-Result<Config> DepthwiseDirectCpu::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
   const Tile tile = DefaultTile(plan);
@@ -114,8 +122,8 @@ Result<Config> DepthwiseDirectCpu::DefaultConfig(const Workload& w, const Target
                               {"pad", pads[pads.size() - 1]}});
 }
 
-Result<Kernel> DepthwiseDirectCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                         const Target& target, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   const Tile& tile = config.Factors("register_tile");
   DepthwiseNest nest;
@@ -148,6 +156,13 @@ Result<Kernel> DepthwiseDirectCpu::Apply(const Workload& w, const Epilogue& epil
   ScheduleDepthwiseNest(schedule, nest, plan.lanes, target);
   TW_RETURN_IF_ERROR(schedule.status());
   return Kernel{std::move(schedule), layouts};
+}
+
+}  // namespace
+
+TemplateEntry DepthwiseDirectCpuEntry() {
+  return LoopTemplate("depthwise_direct.cpu", 1, "llvm", kKnobs, &Refuses,
+                      &SpaceByPlan<&MakePlan, &SpaceOf>, &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

@@ -7,12 +7,12 @@
 
 namespace tilewright {
 
-/// Loops of a depthwise convolution over blocked channels: every channel block is on its own, so
-/// the tile is one vector of channels by rows x cols pixels, and the kernel's weights stay in
-/// registers beside it:
+/// Loops of a depthwise convolution over blocked channels. Channel blocks are independent, so a
+/// tile is one vector of channels by rows x cols pixels, and the weights of the kernel stay in
+/// registers with it:
 ///   n, channel block, row pass | row tile, column tile | kernel row, kernel column | tile
-/// With an intrinsic for taps the columns of the tile stand around the kernel's rows: the rows of
-/// data that a column reads are taken apart once for all kernel rows.
+/// With an intrinsic for taps, the columns of the tile are outside the kernel rows: the rows of
+/// data that a column reads are prepared once for all kernel rows.
 struct DepthwiseNest {
   std::int64_t rows = 1, cols = 1;
   std::int64_t row_tiles = 1;  ///< register tiles of rows per pass
@@ -22,7 +22,7 @@ struct DepthwiseNest {
   std::string_view taps = {};
 };
 
-/// Arranges the loops. Refuses (in the schedule) what cannot be done.
+/// Arranges the loops. An illegal nest becomes an error of the schedule's status.
 void ScheduleDepthwiseNest(Schedule& schedule, const DepthwiseNest& nest, std::int64_t lanes,
                            const Target& target);
 

@@ -1,4 +1,4 @@
-#include "src/templates/cpu/depthwise_pixels.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <string>
@@ -7,6 +7,7 @@
 #include "src/base/math.h"
 #include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -31,7 +32,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
 
 using Tile = std::vector<std::int64_t>;  // rows, vectors of columns
 
-/// Accumulators beside a weight and a few vectors of data.
+/// Accumulators in addition to a weight and a few vectors of data.
 constexpr std::int64_t kMaxSums = 12;
 
 std::vector<Tile> RegisterTiles(const Plan& plan) {
@@ -58,6 +59,15 @@ bool FitsLocally(const Plan& plan, const Tile& tile) {
          LowerLimits().max_local_bytes;
 }
 
+constexpr KnobDoc kKnobs[] = {
+    {"register_tile", "Rows and vectors of columns of the result whose sums stay in registers."},
+    {"unroll_kh",
+     "true unrolls the loop over kernel rows; the loop over kernel columns is always unrolled."},
+    {"pad",
+     "How padding is read. `copy`: from a padded copy of all data; `channel`: from a padded "
+     "copy of each channel, in the local memory of its thread."},
+};
+
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   std::vector<KnobValue> tiles, pads;
   for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
@@ -68,7 +78,7 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
                     Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
 }
 
-/// As many sums as there may be: the weights are read once for all of them.
+/// Most sums: the weights are read once for all of them.
 Tile DefaultTile(const Plan& plan) {
   Tile best = {1, 1};
   for (const Tile& tile : RegisterTiles(plan)) {
@@ -78,9 +88,7 @@ Tile DefaultTile(const Plan& plan) {
   return best;
 }
 
-}  // namespace
-
-std::string DepthwisePixelsCpu::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op_name() != "depthwise_conv2d") return "only depthwise convolutions";
   if (!IsFloat32(w)) return "only float32";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
@@ -91,12 +99,7 @@ std::string DepthwisePixelsCpu::Refuses(const Workload& w, const Target& target)
   return plan->shape.stride_w == 1 ? "" : "only windows that move by one column";
 }
 
-Result<ConfigSpace> DepthwisePixelsCpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
-  return SpaceOf(plan);
-}
-
-Result<Config> DepthwisePixelsCpu::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
   const Tile tile = DefaultTile(plan);
@@ -107,14 +110,8 @@ Result<Config> DepthwisePixelsCpu::DefaultConfig(const Workload& w, const Target
       space, {{"register_tile", KnobValue{tile}}, {"unroll_kh", KnobValue{unroll}}, {"pad", pad}});
 }
 
-Result<std::vector<Config>> DepthwisePixelsCpu::LayoutConfigs(const Workload& w,
-                                                              const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto config, DefaultConfig(w, target));
-  return std::vector<Config>{std::move(config)};
-}
-
-Result<Kernel> DepthwisePixelsCpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                         const Target& target, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   const Tile& tile = config.Factors("register_tile");
   const bool unroll_kh = config.Integer("unroll_kh") != 0;
@@ -170,6 +167,15 @@ Result<Kernel> DepthwisePixelsCpu::Apply(const Workload& w, const Epilogue& epil
   }
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), layouts};
+}
+
+}  // namespace
+
+TemplateEntry DepthwisePixelsCpuEntry() {
+  TemplateEntry entry = LoopTemplate("depthwise_pixels.cpu", 1, "llvm", kKnobs, &Refuses,
+                                     &SpaceByPlan<&MakePlan, &SpaceOf>, &DefaultConfig, &Apply);
+  entry.layout_configs = &OnlyDefault<&DefaultConfig>;
+  return entry;
 }
 
 }  // namespace tilewright

@@ -1,12 +1,12 @@
-// Depthwise convolutions of bytes, four taps at a time. In blocks of channels four neighbouring
-// pixels are one vector, whatever the stride; turned into four bytes per channel it is an operand
-// of the target's dot product, and weights in blocks of four columns, filled up with zeros, the
-// other. A row of data so prepared serves all kernel rows: the more rows a tile has, the fewer
-// loads and shuffles there are for each product. Padding at the ends of rows is masked where pixels
-// are loaded, and rows of padding are skipped; only int8 data, whose zero becomes 128 when they are
-// shifted to uint8, get a padded copy, some rows at a time.
+// Depthwise convolutions of bytes, four taps at a time. In blocks of channels, four neighbouring
+// pixels are one vector, whatever the stride. Transposed to four bytes for each channel, it is one
+// operand of the target's dot product; weights in blocks of four columns, padded with zeros, are
+// the other. A row of data prepared in this way serves all kernel rows: the more rows a tile has,
+// the fewer loads and shuffles each product needs. Padding at the ends of rows is masked where
+// pixels are loaded, and rows of padding are skipped. Only int8 data, whose zero becomes 128 when
+// they are shifted to uint8, get a padded copy, some rows at a time.
 
-#include "src/templates/cpu/depthwise_taps.h"
+#include "src/templates/cpu/templates.h"
 
 #include <algorithm>
 #include <string>
@@ -17,6 +17,7 @@
 #include "src/target/cpu.h"
 #include "src/templates/cpu/depthwise_nest.h"
 #include "src/templates/cpu/dot_choice.h"
+#include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
 
@@ -37,7 +38,7 @@ struct Plan {
 Result<Plan> MakePlan(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
-  // Other products than VNNI's take two registers on their way to the sum.
+  // Products other than VNNI's take two registers before they are added.
   const int registers = features.vector_registers() - (features.has_saturating_dot() ? 2 : 0);
   return Plan{shape, features.float_lanes(), registers, w.data.dtype == kInt8,
               target.num_threads()};
@@ -49,7 +50,7 @@ std::int64_t ProductsOf(const Plan& plan, const Tile& tile) {
   return Product(tile) * plan.shape.r * CeilDiv(plan.shape.s, kTaps);
 }
 
-/// Sums beside the rows of data of one column and the weights.
+/// Whether the sums fit, with the rows of data of one column and the weights.
 bool FitsRegisters(const Plan& plan, const Tile& tile) {
   const std::int64_t data = tile[0] + 1;
   return Product(tile) + data + std::min<std::int64_t>(plan.shape.r, 5) <= plan.registers;
@@ -67,6 +68,17 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
   return tiles;
 }
 
+constexpr KnobDoc kKnobs[] = {
+    {"register_tile",
+     "Rows and columns of the result, for one block of channels, whose sums stay in registers."},
+    {"pass_tiles",
+     "Register tiles along the rows in one pass. Threads share passes, and with `pad` = `rows`"
+     " the rows of one pass are copied at a time."},
+    {"pad",
+     "How padding is read. `rows`: from a padded copy of the rows of a pass, made just before "
+     "the pass; `skip`: loads at the edges are masked, without a copy."},
+};
+
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   std::vector<KnobValue> tiles, pads;
   for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
@@ -77,7 +89,7 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
                     Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
 }
 
-/// Rows of data are prepared once for the kernel rows that read them: rows of a tile first, then
+/// Rows of data are prepared once for the kernel rows that read them: prefers rows of a tile, then
 /// columns.
 Tile DefaultTile(const Plan& plan) {
   constexpr std::int64_t kGoodRows = 4, kGoodSums = 16;
@@ -95,9 +107,7 @@ std::int64_t PassBytes(const Plan& plan, std::int64_t rows) {
   return read * ((s.ow - 1) * s.stride_w + RoundUp(s.s, kTaps)) * plan.lanes;
 }
 
-}  // namespace
-
-std::string DepthwiseTapsInt8Cpu::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op_name() != "depthwise_conv2d") return "only depthwise convolutions";
   if (!IsInt8(w)) return "only 8-bit data summed in int32";
   auto plan = MakePlan(w, target);
@@ -113,19 +123,14 @@ std::string DepthwiseTapsInt8Cpu::Refuses(const Workload& w, const Target& targe
   return s.r * CeilDiv(s.s, kTaps) <= kMaxUnrolledProducts ? "" : "only kernels of few taps";
 }
 
-Result<ConfigSpace> DepthwiseTapsInt8Cpu::DefineSpace(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
-  return SpaceOf(plan);
-}
-
-Result<Config> DepthwiseTapsInt8Cpu::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   TW_ASSIGN_OR_RETURN(auto space, SpaceOf(plan));
   const Tile tile = DefaultTile(plan);
   const std::vector<double> blocks(
       static_cast<std::size_t>(plan.shape.n * CeilDiv(plan.shape.c, plan.lanes)), 1);
   std::vector<std::int64_t> passes = PassSizes(plan.shape.oh);
-  // A padded copy is to stay in the nearest cache.
+  // A padded copy has to stay in the nearest cache.
   constexpr std::int64_t kNearBytes = 16 << 10;
   while (plan.shifted && passes.size() > 1 &&
          PassBytes(plan, passes.back() * tile[0]) > kNearBytes) {
@@ -139,8 +144,8 @@ Result<Config> DepthwiseTapsInt8Cpu::DefaultConfig(const Workload& w, const Targ
                               {"pad", pads[pads.size() - 1]}});
 }
 
-Result<Kernel> DepthwiseTapsInt8Cpu::Apply(const Workload& w, const Epilogue& epilogue,
-                                           const Target& target, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(w, target));
   const Tile& tile = config.Factors("register_tile");
   DepthwiseNest nest;
@@ -168,10 +173,26 @@ Result<Kernel> DepthwiseTapsInt8Cpu::Apply(const Workload& w, const Epilogue& ep
   return Kernel{std::move(schedule), layouts};
 }
 
-bool DepthwiseTapsInt8Cpu::IsPreferred(const Workload& w, const Target&) {
+bool IsPreferred(const Workload& w, const Target&) {
   const auto shape = ConvShapeOf(w);
-  // Padded copies of rows of which only every second one begins a window cost more than they save.
+  // Padded copies of rows cost more than they save if only every second row begins a window.
+  // Measured on Zen 4.
   return shape.ok() && (w.data.dtype == kUInt8 || shape->stride_h * shape->stride_w < 4);
+}
+
+}  // namespace
+
+TemplateEntry DepthwiseTapsInt8CpuEntry() {
+  TemplateEntry entry = {"depthwise_taps_int8.cpu",
+                         1,
+                         "llvm",
+                         kKnobs,
+                         &Refuses,
+                         &SpaceByPlan<&MakePlan, &SpaceOf>,
+                         &DefaultConfig,
+                         &Apply};
+  entry.is_preferred = &IsPreferred;
+  return entry;
 }
 
 }  // namespace tilewright

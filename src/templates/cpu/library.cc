@@ -1,10 +1,15 @@
-#include "src/templates/cpu/library.h"
+// Templates that have oneDNN compute the anchor and generate code for the epilogue. They reject
+// workloads whose result may not be exact: without VNNI instructions the library's 8-bit products
+// saturate, and some of its convolutions compute sums of integers by way of float32.
+
+#include "src/templates/cpu/templates.h"
 
 #include <vector>
 
 #include "src/base/math.h"
 #include "src/target/cpu.h"
 #include "src/target/device.h"
+#include "src/templates/library_stage.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
 
@@ -20,7 +25,7 @@ std::string RefusesTarget(const Target& target) {
   return features->avx2 ? "" : "only with AVX2 or more";
 }
 
-/// Why sums of products of these types may differ from the exact ones.
+/// Returns the reason why sums of products of these types may not be exact.
 /// depth: products in a sum. through_float: the library may convert the sum to float32 and back.
 std::string RefusesInexact(const Workload& w, const Target& target, std::int64_t depth,
                            bool through_float) {
@@ -30,7 +35,8 @@ std::string RefusesInexact(const Workload& w, const Target& target, std::int64_t
   if (!features.ok() || !(features->avx512_vnni || features->avx_vnni)) {
     return "its 8-bit products saturate without VNNI instructions";
   }
-  // Signed data is shifted by 128 to be unsigned, and the sum is converted before that is undone.
+  // Signed data are shifted by 128 to be unsigned, and the sum is converted before the shift is
+  // undone.
   constexpr std::int64_t kLargest = 255, kLargestWeight = 128, kExactInFloat = 1 << 24;
   if (through_float && depth * kLargest * kLargestWeight > kExactInFloat) {
     return "its sums may go through float32, which does not hold all those of " +
@@ -39,16 +45,16 @@ std::string RefusesInexact(const Workload& w, const Target& target, std::int64_t
   return "";
 }
 
-/// A way in which data and result lie in memory.
+/// Layouts of data and result.
 struct Arrangement {
   std::string name;
   std::string data, result;
   std::int64_t data_code = 0, result_code = 0;
 };
 
-/// Those of the convolution; the target's own block of channels first, which the generated code
-/// around it has too. Groups of several channels can not be filled up to whole blocks. For integers
-/// the library has fast code with the channels innermost only.
+/// Returns possible layouts of the convolution. The target's own block of channels, which the
+/// generated code around it also uses, comes first. Groups of several channels cannot be padded to
+/// whole blocks. For integers the library has fast code only with the channels innermost.
 std::vector<Arrangement> ArrangementsOf(const ConvShape& shape, std::int64_t lanes, bool integers) {
   std::vector<Arrangement> all;
   const Arrangement last = {"channels_last", "NHWC", "NHWC", TW_LIBRARY_NHWC, TW_LIBRARY_NHWC};
@@ -72,9 +78,17 @@ Result<std::vector<Arrangement>> ArrangementsOf(const Workload& w, const Target&
   return ArrangementsOf(shape, features.float_lanes(), !IsFloat32(w));
 }
 
-}  // namespace
+struct Dnnl {
+  static constexpr std::string_view kName = "dnnl";
+  static std::string Refuses(const Workload& w, const Target& target) {
+    if (std::string reason = RefusesTarget(target); !reason.empty()) return reason;
+    // Version 2.6.3 multiplies matrices of unsigned data exactly, and those of signed data by way
+    // of float32.
+    return RefusesInexact(w, target, w.data.shape.back(), w.data.dtype != kUInt8);
+  }
+};
 
-std::string Conv2dDnnl::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op != OpKind::kConv2d) return "only convolutions";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
   if (std::string reason = RefusesTarget(target); !reason.empty()) return reason;
@@ -84,20 +98,26 @@ std::string Conv2dDnnl::Refuses(const Workload& w, const Target& target) {
                         /*through_float=*/true);
 }
 
-Result<ConfigSpace> Conv2dDnnl::DefineSpace(const Workload& w, const Target& target) {
+constexpr KnobDoc kKnobs[] = {
+    {"layout",
+     "Layouts of data and result. `blocked`: channels in blocks of the target's vector lanes; "
+     "`channels_last`: NHWC; `plain`: NCHW."},
+};
+
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto all, ArrangementsOf(w, target));
   std::vector<KnobValue> names;
   for (Arrangement& one : all) names.push_back(KnobValue{std::move(one.name)});
   return MakeSpace({Knob::Candidates("layout", KnobKind::kOther, std::move(names))});
 }
 
-Result<Config> Conv2dDnnl::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   return space.At(0);
 }
 
-Result<Kernel> Conv2dDnnl::Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
-                                 const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto all, ArrangementsOf(w, target));
   const KnobValue* layout = config.Find("layout");
   for (const Arrangement& one : all) {
@@ -111,10 +131,19 @@ Result<Kernel> Conv2dDnnl::Apply(const Workload& w, const Epilogue& epilogue, co
   return InvalidArgument("no such layout: " + config.ToString());
 }
 
-std::string Dnnl::Refuses(const Workload& w, const Target& target) {
-  if (std::string reason = RefusesTarget(target); !reason.empty()) return reason;
-  // Version 2.6.3 multiplies matrices of unsigned data exactly, of signed data through float32.
-  return RefusesInexact(w, target, w.data.shape.back(), w.data.dtype != kUInt8);
+}  // namespace
+
+TemplateEntry Conv2dDnnlEntry() {
+  return LoopTemplate("conv2d.dnnl", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
+                      &Apply);
+}
+
+TemplateEntry DenseDnnlEntry() {
+  return LibraryProducts<OpKind::kDense, Dnnl>("dense.dnnl", "llvm");
+}
+
+TemplateEntry BatchMatmulDnnlEntry() {
+  return LibraryProducts<OpKind::kBatchMatmul, Dnnl>("batch_matmul.dnnl", "llvm");
 }
 
 }  // namespace tilewright

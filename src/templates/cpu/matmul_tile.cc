@@ -15,7 +15,7 @@ std::vector<MatmulTile> MatmulTiles(std::int64_t rows, std::int64_t blocks,
   std::vector<MatmulTile> tiles;
   for (std::int64_t row : MinWasteTiles(rows, kMaxRows)) {
     for (std::int64_t block : MinWasteTiles(blocks, kMaxBlocks)) {
-      const std::int64_t weights = row > 1 ? block : 0;  // read straight from memory for one row
+      const std::int64_t weights = row > 1 ? block : 0;  // with one row, read directly from memory
       if (row * block + weights + kTileReserve <= registers) tiles.push_back({row, block});
     }
   }
@@ -92,7 +92,7 @@ void TransposeColumns(Compute& compute, std::string_view sum, std::string name) 
 
 void ScheduleColumns(Schedule& s, StageId columns, StageId consumer, LoopId at,
                      std::int64_t lanes) {
-  constexpr std::int64_t kMaxLocalBytes = 16 * 1024;  // of each, of the 64 KiB there are
+  constexpr std::int64_t kMaxLocalBytes = 16 * 1024;  // limit for each, of 64 KiB in total
   const ComputeOp& op = s.stage(columns).op;
   const Buffer& output = op.output;
   const std::int64_t bytes = output->shape[1] * output->shape[2] * output->dtype.bytes();

@@ -1,5 +1,5 @@
-// How many cycles Winograd's convolution takes on a CPU, by a count of its sums and transforms and
-// of the weights it reads, beside the direct convolution.
+// Estimated cycles of Winograd's convolution on a CPU, counted from its sums and transforms and the
+// weights it reads, compared with the direct convolution.
 
 #include "src/templates/cpu/winograd_plan.h"
 
@@ -14,26 +14,27 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kMaxIdle = 4;  // of so many turns of threads one may be without a row
+constexpr std::int64_t kMaxIdle = 4;  // of this many rounds, threads may idle in one
 constexpr std::int64_t kLargestWindow = 8;
 constexpr std::int64_t kCachedBytes = std::int64_t{12} << 20;  // a share of the last-level cache
 constexpr std::int64_t kNearBytes = std::int64_t{1} << 20;
-constexpr double kNotHidden = 0.25;  // of what is read ahead while sums are computed
+constexpr double kNotHidden = 0.25;  // part of the prefetched reads that does not overlap with sums
 
 /// Rows and columns of the data that a tile needs.
 std::int64_t WindowOf(const WinogradPlan& plan, std::int64_t m) { return m + plan.shape.r - 1; }
 
-/// Of transformed data and weights.
+/// Bytes of an element of transformed data and weights.
 std::int64_t ElementBytes(const WinogradPlan& plan) { return plan.whole ? 2 : 4; }
 
-/// Transformed weights.
+/// Bytes of the transformed weights.
 std::int64_t WeightBytes(const WinogradPlan& plan, std::int64_t m) {
   const std::int64_t window = WindowOf(plan, m);
   return window * window * plan.shape.c * plan.oc_blocks * plan.lanes * ElementBytes(plan);
 }
 
-/// Of `threads`, each with so many cycles of sums and transforms, which read `weight_bytes` from
-/// the last-level cache or from memory meanwhile: all of them each, or each its `part`.
+/// Cycles of `threads`, each with this many cycles of sums and transforms, which read
+/// `weight_bytes` from the last-level cache or from memory at the same time: each thread all of
+/// them, or each its `part`.
 double CyclesWith(double cycles, std::int64_t weight_bytes, int threads, bool part = false) {
   constexpr double kLastLevelRate = 28, kMemoryRate = 7;  // bytes per cycle
   const double rate = weight_bytes <= kCachedBytes ? kLastLevelRate : kMemoryRate;
@@ -43,13 +44,13 @@ double CyclesWith(double cycles, std::int64_t weight_bytes, int threads, bool pa
   return std::max(cycles, reading) + kNotHidden * std::min(cycles, reading);
 }
 
-/// About how many cycles tiles of m x m take, at one vector operation each. Within 15 % of what was
-/// measured for 16 to 512 channels and pictures of 5 x 5 to 112 x 112.
+/// Estimated cycles of tiles of m x m, with one vector operation a cycle. Within 15 % of
+/// measurements for 16 to 512 channels and images of 5 x 5 to 112 x 112.
 double Cycles(const WinogradPlan& plan, std::int64_t m) {
   const WinogradTiles tiles = WinogradTilesOf(plan.shape, m);
   const std::int64_t window = tiles.window, in_blocks = CeilDiv(plan.shape.c, plan.lanes);
   const std::int64_t sums = window * window * plan.shape.c * plan.oc_blocks;
-  // Half of the matrices' elements are zero.
+  // Half of the elements of the transform matrices are zero.
   const std::int64_t data = in_blocks * window * window * window;
   const std::int64_t results = plan.oc_blocks * m * (window + m) * window / 2;
   const double of_tile =
@@ -58,7 +59,7 @@ double Cycles(const WinogradPlan& plan, std::int64_t m) {
                     !ByRows(plan, m));
 }
 
-/// The same for the direct convolution, which leaves out products by padding.
+/// The same for the direct convolution, which skips the products of padding.
 double DirectCycles(const WinogradPlan& plan) {
   const ConvShape& s = plan.shape;
   const auto taps = [](std::int64_t out, std::int64_t in, std::int64_t kernel, std::int64_t pad) {
@@ -71,7 +72,7 @@ double DirectCycles(const WinogradPlan& plan) {
   };
   const std::int64_t sums = s.n * taps(s.oh, s.h, s.r, s.pad_top) *
                             taps(s.ow, s.w, s.s, s.pad_left) * s.c * plan.oc_blocks;
-  // Integers are read as they are where four are multiplied at once, else as 16 bits.
+  // Integers are read as bytes if four are multiplied at once, else as 16 bits.
   const std::int64_t bytes = !plan.whole ? 4 : plan.direct_cost < plan.sum_cost ? 1 : 2;
   return CyclesWith(plan.direct_cost * static_cast<double>(sums),
                     s.r * s.s * s.c * plan.oc_blocks * plan.lanes * bytes, plan.threads);
@@ -97,7 +98,7 @@ Result<WinogradPlan> MakeWinogradPlan(const Workload& w, const Target& target, b
     plan.direct_cost = 1.0 / 4;
   } else {  // two products, and then the sum
     plan.registers -= 1;
-    // Four products of bytes, their sums, and then the sum: as measured.
+    // Four products of bytes, their sums, and then the sum: measured.
     plan.pairs = features.has_saturating_dot() && w.reduced_range_weights;
     if (plan.pairs) plan.direct_cost = 0.6;
   }
@@ -147,7 +148,7 @@ bool WeightsExceedCache(const WinogradPlan& plan, std::int64_t m) {
 }
 
 double CyclesOfRuns(const WinogradPlan& plan, std::int64_t m, double sums, std::int64_t reads) {
-  constexpr double kFarRate = 10;  // bytes per cycle, as measured beside sums
+  constexpr double kFarRate = 10;  // bytes per cycle, measured while sums are computed
   const std::int64_t window = WindowOf(plan, m);
   const double computing =
       plan.sum_cost * sums * static_cast<double>(window * window * plan.shape.c);
@@ -169,9 +170,9 @@ std::int64_t CheapestTile(const WinogradPlan& plan) {
 
 bool IsClearlyCheaper(const WinogradPlan& plan) {
   const std::int64_t m = CheapestTile(plan);
-  // Weights that no cache keeps come as fast as the memory's other users let them: beside a direct
+  // Weights that exceed the caches arrive as fast as other users of the memory allow: with a direct
   // convolution by pairs of bytes, 512 channels of 7 x 7 took 0.8 to 1.2 of its time, and 0.77 by
-  // the count.
+  // this count.
   const bool uncertain = plan.pairs && WeightBytes(plan, m) > kCachedBytes;
   return Cycles(plan, m) < (uncertain ? 0.75 : 0.95) * DirectCycles(plan);
 }

@@ -8,47 +8,52 @@
 
 namespace tilewright {
 
-/// What follows from workload and target alone for Winograd's convolution on a CPU.
+/// Properties of Winograd's convolution on a CPU that follow from workload and target.
 struct WinogradPlan {
   ConvShape shape;
   std::int64_t lanes = 0;      ///< channels of a block: float32 or int32 elements of a vector
-  std::int64_t registers = 0;  ///< of vectors, those apart that products take
+  std::int64_t registers = 0;  ///< vector registers, without those for products
   std::int64_t oc_blocks = 0;  ///< blocks of output channels
-  std::int64_t ic_step = 0;    ///< input channels that are summed without a look at a block's end
+  std::int64_t ic_step =
+      0;  ///< input channels that are summed without a test for the end of a block
   int threads = 1;
-  bool masks = false;      ///< of vectors
+  bool masks = false;      ///< the target masks the lanes of vectors
   bool whole = false;      ///< 8-bit integers, transformed to int16
-  double sum_cost = 1;     ///< multiply-adds that one input channel of a vector of sums takes
-  double direct_cost = 1;  ///< the same of the direct convolution
-  bool pairs = false;      ///< which multiplies pairs of bytes: AVX2 and narrow weights
+  double sum_cost = 1;     ///< multiply-adds of one input channel for a vector of sums
+  double direct_cost = 1;  ///< the same for the direct convolution
+  bool pairs = false;      ///< which multiplies pairs of bytes: AVX2 and reduced-range weights
 };
 
-/// whole: of 8-bit integers. Errors: no convolution, an unknown CPU.
+/// whole: for 8-bit integers.
+/// Errors: the workload is not a convolution, or the CPU is unknown.
 Result<WinogradPlan> MakeWinogradPlan(const Workload& workload, const Target& target, bool whole);
 
-/// Rows and columns of the tiles there are, largest first; the last ones of a result may be cut.
+/// Returns possible rows (and columns) of tiles, largest first; the last tiles of a result may be
+/// cut.
 std::vector<std::int64_t> TileSizes(const WinogradPlan& plan);
-/// Tiles that runs are made of: of a row, or of all images.
+/// Number of tiles that are split into runs: those of a row, or of all images.
 std::int64_t TilesOf(const WinogradPlan& plan, std::int64_t m, bool by_rows);
-/// Products of one run of tiles, which stay in local memory.
+/// Bytes of the products of one run of tiles, which stay in local memory.
 std::int64_t LocalBytes(const WinogradPlan& plan, std::int64_t m, std::int64_t blocks,
                         std::int64_t run);
-/// Transformed data of all channels, of one row of tiles.
+/// Bytes of the transformed data of one row of tiles, all channels.
 std::int64_t RowBytes(const WinogradPlan& plan, std::int64_t m);
-constexpr std::int64_t kMaxRowBytes = std::int64_t{1} << 20;  ///< a near cache, with room for more
+constexpr std::int64_t kMaxRowBytes = std::int64_t{1}
+                                      << 20;  ///< a private cache, with room for other data
 
-/// Whether the transformed weights lie beyond the caches near a core.
+/// Whether the transformed weights exceed the private caches of a core.
 bool WeightsExceedCache(const WinogradPlan& plan, std::int64_t m);
 
-/// About how many cycles it takes one core to compute so many vectors of sums of all positions (a
-/// vector for each tile and block of output channels) and to read all weights so many times.
+/// Estimated cycles of one core to compute this many vectors of sums for all positions (a vector
+/// for each tile and block of output channels) and to read all weights `reads` times.
 double CyclesOfRuns(const WinogradPlan& plan, std::int64_t m, double sums, std::int64_t reads);
 
-/// Whether the default config transforms data by rows. Weights are read again for each row then,
-/// and rows are what threads share. Of few rows, weights that no near cache keeps are read once
-/// instead, for runs of tiles of all rows.
+/// Whether the default config transforms data by rows. Then weights are read again for each row,
+/// and threads share rows. If there are few rows and the weights exceed the private caches, weights
+/// are read once, for runs of tiles of all rows.
 bool ByRows(const WinogradPlan& plan, std::int64_t m);
-/// The tile of fewest cycles, of those whose error is near the direct convolution's.
+/// Returns the tile with the fewest cycles, of those whose error is near that of the direct
+/// convolution.
 std::int64_t CheapestTile(const WinogradPlan& plan);
 /// Whether tiles of the cheapest size take clearly fewer cycles than the direct convolution.
 bool IsClearlyCheaper(const WinogradPlan& plan);

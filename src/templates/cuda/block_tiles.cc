@@ -1,16 +1,20 @@
 #include "src/templates/cuda/block_tiles.h"
 
 #include <tuple>
+#include <utility>
 
 #include "src/base/math.h"
 #include "src/schedule/launch.h"
+#include "src/target/gpu.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
+#include "src/templates/workload_kind.h"
 
 namespace tilewright {
 namespace {
 
-/// Deals the iterations of a loop to the threads, neighbouring ones to neighbours.
+/// Distributes the iterations of a loop over the threads, neighbouring iterations to neighbouring
+/// threads.
 void Interleave(Schedule& schedule, StageId stage, LoopId rest, const BlockThreads& threads) {
   std::array<LoopId, 3> loops;
   for (std::size_t i = threads.size(); i-- > 0;) {
@@ -20,6 +24,13 @@ void Interleave(Schedule& schedule, StageId stage, LoopId rest, const BlockThrea
 }
 
 }  // namespace
+
+std::string RefusesPlainTypes(const Workload& w, const Target& target) {
+  if (!IsFloat32(w) && !IsFloat16(w) && !IsInt8(w)) {
+    return "only float32, float16 summed in float32, or 8-bit summed in int32";
+  }
+  return ComputeCapabilityOf(target).status().message();
+}
 
 TiledAxis TileAxis(Schedule& schedule, StageId stage, LoopId axis,
                    const std::vector<std::int64_t>& factors) {
@@ -56,13 +67,23 @@ LoopId BindTiles(Schedule& schedule, StageId stage, const std::array<TiledAxis, 
   return axes[2].thread;
 }
 
-LoopId BindPlane(Schedule& schedule, StageId stage, const TiledAxis& y, const TiledAxis& x) {
+Result<BoundTiles> TilePlane(Schedule& schedule, StageId stage,
+                             const std::vector<std::int64_t>& row_factors,
+                             const std::vector<std::int64_t>& column_factors, bool rows_along_x) {
+  TiledAxis y = TileAxis(schedule, stage, schedule.SpatialAxis(stage, 0), row_factors);
+  TiledAxis x = TileAxis(schedule, stage, schedule.SpatialAxis(stage, 1), column_factors);
+  BlockThreads threads = {1, row_factors[2], column_factors[2]};
+  if (rows_along_x) {
+    std::swap(y, x);
+    std::swap(threads[1], threads[2]);
+  }
   OrderTiles(schedule, stage, {y, x});
   schedule.Bind(stage, y.block, LoopKind::kBlockY);
   schedule.Bind(stage, x.block, LoopKind::kBlockX);
   schedule.Bind(stage, y.thread, LoopKind::kThreadY);
   schedule.Bind(stage, x.thread, LoopKind::kThreadX);
-  return x.thread;
+  TW_RETURN_IF_ERROR(CheckBlock(threads));
+  return BoundTiles{y.block, x.thread, threads};
 }
 
 ThreadDistribution DistributeThreads(Schedule& schedule, StageId stage,
@@ -82,6 +103,21 @@ ThreadDistribution DistributeThreads(Schedule& schedule, StageId stage,
   for (std::size_t i = 0; i < 3; ++i) dealt.counts[i] = schedule.Extent(dealt.loops[i]);
   BindThreadLoops(schedule, stage, dealt.loops);
   return dealt;
+}
+
+Result<BoundTiles> TileImages(Schedule& schedule, StageId result, const Config& config) {
+  std::vector<TiledAxis> axes;
+  for (const char* name : {"tile_n", "tile_f", "tile_y", "tile_x"}) {
+    const LoopId axis = schedule.SpatialAxis(result, static_cast<int>(axes.size()));
+    axes.push_back(TileAxis(schedule, result, axis, config.Factors(name)));
+  }
+  OrderTiles(schedule, result, axes);
+  const LoopId pixels = schedule.Fuse(result, axes[2].block, axes[3].block);
+  BindBlockLoops(schedule, result, {axes[0].block, axes[1].block, pixels});
+  const ThreadDistribution threads =
+      DistributeThreads(schedule, result, axes, config.Integer("fuse_yx") != 0);
+  TW_RETURN_IF_ERROR(CheckBlock(threads.counts));
+  return BoundTiles{axes[0].block, threads.loops[2], threads.counts};
 }
 
 LoopId OrderReduction(Schedule& schedule, StageId sum,
@@ -145,14 +181,16 @@ ConvTile DefaultConvTile(std::int64_t channels, std::int64_t height, std::int64_
   return tile;
 }
 
-std::vector<Result<Knob>> UnrollKnobs(const Target& target, std::vector<std::int64_t> steps) {
-  // AutoTVM's nvptx leaves no unrolling to the device's compiler.
+Result<ConfigSpace> SpaceWithUnroll(std::vector<Result<Knob>> knobs, const Target& target,
+                                    std::vector<std::int64_t> steps,
+                                    std::vector<Result<Knob>> last) {
+  // AutoTVM's nvptx target leaves no unrolling to the compiler of the device.
   const bool only_explicit = target.kind_name() == "nvptx";
-  std::vector<Result<Knob>> knobs;
   knobs.push_back(Knob::Other("auto_unroll_max_step", std::move(steps)));
   knobs.push_back(Knob::Other("unroll_explicit", only_explicit ? std::vector<std::int64_t>{1}
                                                                : std::vector<std::int64_t>{0, 1}));
-  return knobs;
+  for (Result<Knob>& knob : last) knobs.push_back(std::move(knob));
+  return MakeSpace(std::move(knobs));
 }
 
 void PragmaUnroll(Schedule& schedule, StageId stage, LoopId loop, const Config& config) {
@@ -176,6 +214,13 @@ Status CheckBlock(const BlockThreads& threads) {
   Launch launch;
   launch.block = {threads[2], threads[1], threads[0]};
   return CheckLaunch(launch, LaunchLimits());
+}
+
+Result<BlockThreads> BlockThreadsOf(const Config& config, const std::array<const char*, 3>& knobs) {
+  BlockThreads threads;
+  for (std::size_t i = 0; i < threads.size(); ++i) threads[i] = config.Factors(knobs[i])[2];
+  TW_RETURN_IF_ERROR(CheckBlock(threads));
+  return threads;
 }
 
 }  // namespace tilewright

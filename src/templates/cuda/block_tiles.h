@@ -2,24 +2,27 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "src/schedule/schedule.h"
 #include "src/space/config.h"
 #include "src/target/target.h"
+#include "src/templates/registry.h"
+#include "src/tensor/workload.h"
 
 namespace tilewright {
 
-// Pieces that several templates for CUDA are made of.
+// Parts that several templates for CUDA share.
 
-/// What templates without special instructions serve, as the reason to refuse anything else.
-inline constexpr const char* kPlainTypes =
-    "only float32, float16 summed in float32, or 8-bit summed in int32";
+/// Empty for types that a GPU sums without special instructions; else the reason why a template
+/// without them does not serve the workload.
+std::string RefusesPlainTypes(const Workload& workload, const Target& target);
 
 /// Threads of a block, z first.
 using BlockThreads = std::array<std::int64_t, 3>;
 
-/// An axis in AutoTVM's four parts.
+/// Loops of an axis in the four parts of AutoTVM.
 struct TiledAxis {
   LoopId block, vthread, thread, inner;
 };
@@ -27,67 +30,104 @@ struct TiledAxis {
 TiledAxis TileAxis(Schedule& schedule, StageId stage, LoopId axis,
                    const std::vector<std::int64_t>& factors);
 
-/// Puts the loops of tiled axes in order: blocks, virtual threads, threads, inner parts.
+/// Orders the loops of tiled axes: blocks, virtual threads, threads, inner parts.
 void OrderTiles(Schedule& schedule, StageId stage, const std::vector<TiledAxis>& axes);
-/// z, y and x, in this order, of grid or block.
+/// Binds loops to z, y and x of the grid or of the block, in this order.
 void BindBlockLoops(Schedule& schedule, StageId stage, const std::array<LoopId, 3>& loops);
 void BindThreadLoops(Schedule& schedule, StageId stage, const std::array<LoopId, 3>& loops);
-/// Orders and binds: the three axes become z, y and x of grid and block. Returns the innermost
+/// Orders the loops and binds the three axes to z, y and x of grid and block. Returns the innermost
 /// thread loop.
 LoopId BindTiles(Schedule& schedule, StageId stage, const std::array<TiledAxis, 3>& axes);
 
-/// The same for two axes: y and x.
-LoopId BindPlane(Schedule& schedule, StageId stage, const TiledAxis& y, const TiledAxis& x);
+/// Loops of a stage whose tiles are bound to grid and block.
+struct BoundTiles {
+  LoopId block;   ///< the outermost block loop
+  LoopId thread;  ///< the innermost thread loop
+  BlockThreads threads;
+};
+/// Tiles the two axes of a matrix by these factors, orders the loops and binds them: rows to y of
+/// grid and block and columns to x, or the other way round. Errors: those of CheckBlock.
+Result<BoundTiles> TilePlane(Schedule& schedule, StageId stage,
+                             const std::vector<std::int64_t>& row_factors,
+                             const std::vector<std::int64_t>& column_factors,
+                             bool rows_along_x = false);
 
-/// Threads of a block dealt to four or more tiled axes: some outer ones, then f, y and x.
+/// Distribution of the threads of a block over four or more tiled axes: some outer ones, then f, y
+/// and x.
 struct ThreadDistribution {
   std::array<LoopId, 3> loops;  ///< z, y, x
   BlockThreads counts;
 };
-/// z = all but y and x, y, x; or with fuse_yx z = all but the last three, y = f, x = y and x. Fuses
-/// and binds the thread loops, which must be adjacent.
+/// Fuses and binds the thread loops, which must be adjacent: z = all but y and x, y, x; or with
+/// fuse_yx z = all but the last three, y = f, x = y and x.
 ThreadDistribution DistributeThreads(Schedule& schedule, StageId stage,
                                      const std::vector<TiledAxis>& axes, bool fuse_yx);
 
-/// Cuts each reduction axis of a sum in outer and inner part by its factors and orders the loops:
-/// outer parts (in the order `outer` names them, if it does), inner parts, spatial axes. Returns
-/// the innermost outer one: what is copied there serves all of the inner ones.
+/// Tiles the axes n, f, y and x of a convolution's result by the knobs tile_n, tile_f, tile_y and
+/// tile_x, orders the loops and binds them: blocks z = n, y = f, x = pixels; threads as
+/// DistributeThreads does, with the knob fuse_yx. Errors: those of CheckBlock.
+Result<BoundTiles> TileImages(Schedule& schedule, StageId result, const Config& config);
+
+/// Splits each reduction axis of a sum in an outer and an inner part by its factors and orders the
+/// loops: outer parts (in the order of `outer`, unless it is empty), inner parts, spatial axes.
+/// Returns the innermost outer loop: a copy there serves all inner loops.
 LoopId OrderReduction(Schedule& schedule, StageId sum,
                       const std::vector<std::vector<std::int64_t>>& factors,
                       const std::vector<std::int64_t>& outer = {});
 
-/// A copy to shared memory that all threads of the block make together: its elements are cut in as
-/// many runs as there are threads.
+/// Schedules a copy to shared memory by all threads of the block: its elements are cut in as many
+/// runs as there are threads.
 void FetchInRuns(Schedule& schedule, StageId stage, const BlockThreads& threads);
-/// ... each thread takes every n-th element, so that neighbours read neighbouring ones.
+/// The same, but each thread copies every n-th element, so that neighbouring threads read
+/// neighbouring elements.
 void FetchInterleaved(Schedule& schedule, StageId stage, const BlockThreads& threads);
-/// ... each thread takes every n-th part of `lanes` elements of the innermost axis, in one access.
+/// The same, but each thread copies every n-th part of `lanes` elements of the innermost axis, in
+/// one access.
 void FetchVectors(Schedule& schedule, StageId stage, const BlockThreads& threads,
                   std::int64_t lanes);
 
-/// A split in four parts: blocks, no virtual threads, so many threads and inner iterations.
+/// Returns a split in four parts: blocks, no virtual threads, and this many threads and inner
+/// iterations.
 KnobValue ThreadsAndInner(std::int64_t extent, std::int64_t threads, std::int64_t inner);
-/// Threads and sums per thread of a convolution nobody has tuned.
+/// Threads of a block, and sums of a thread, of a convolution that is not tuned.
 struct ConvTile {
   std::int64_t f = 1, y = 1, x = 1;  ///< threads
   std::int64_t sums = 1;             ///< channels of each thread
 };
 ConvTile DefaultConvTile(std::int64_t channels, std::int64_t height, std::int64_t width);
 
-/// Knobs "auto_unroll_max_step" with these values and "unroll_explicit".
-std::vector<Result<Knob>> UnrollKnobs(const Target& target, std::vector<std::int64_t> steps);
-/// Puts them on a loop.
+/// Returns a space of these knobs, then "auto_unroll_max_step" with the values `steps` and
+/// "unroll_explicit", then the knobs `last`.
+Result<ConfigSpace> SpaceWithUnroll(std::vector<Result<Knob>> knobs, const Target& target,
+                                    std::vector<std::int64_t> steps,
+                                    std::vector<Result<Knob>> last = {});
+/// Documentation of these knobs, and of the knob "fuse_yx" (DistributeThreads).
+inline constexpr KnobDoc kUnrollStepsDoc = {"auto_unroll_max_step",
+                                            "Loops of a thread are unrolled if their iterations, "
+                                            "with those of the loops inside, are at most "
+                                            "this many. 0 unrolls none."};
+inline constexpr KnobDoc kUnrollExplicitDoc = {
+    "unroll_explicit",
+    "1 unrolls the loops that auto_unroll_max_step chooses; 0 leaves all unrolling to the compiler "
+    "of the device."};
+inline constexpr KnobDoc kFuseYxDoc = {
+    "fuse_yx",
+    "Axes of the threads of a block. 0: x = columns, y = rows, z = all others. 1: x = rows and "
+    "columns, y = output channels, z = all others."};
+/// Puts the values of auto_unroll_max_step and unroll_explicit on a loop.
 void PragmaUnroll(Schedule& schedule, StageId stage, LoopId loop, const Config& config);
 
-/// The stages of an anchor on a GPU: sums in registers, padding computed where it is read.
+/// Stages of an anchor on a GPU: sums in registers, padding computed where it is read.
 struct GpuStages {
   StageId sum, result;
   StageId data, weight;  ///< copies in shared memory
 };
-/// Makes them. Call before any split.
+/// Creates the stages. Call before any split.
 GpuStages PrepareGpuStages(Schedule& schedule);
 
-/// Errors: kInvalidArgument if a block of so many threads is not legal.
+/// Errors: kInvalidArgument if a block of these threads is not legal.
 Status CheckBlock(const BlockThreads& threads);
+/// Threads of a block: the third factors of the knobs for z, y and x. Errors: those of CheckBlock.
+Result<BlockThreads> BlockThreadsOf(const Config& config, const std::array<const char*, 3>& knobs);
 
 }  // namespace tilewright

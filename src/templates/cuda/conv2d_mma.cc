@@ -1,4 +1,11 @@
-#include "src/templates/cuda/conv2d_mma.h"
+// Convolutions on tensor cores, as an implicit matrix product
+// (src/tensor/compute/implicit_gemm.h). Activations are NHWC, so that the channels of a pixel are
+// contiguous: they are read 16 bytes at a time, need no shuffle for the tensor cores, and any
+// number of them can be copied to shared memory at once. (In NCHW4c, the layout of
+// conv2d_NCHWc_int8.cuda, only the 4 bytes of one dp4a are contiguous.) Channels of the data are
+// rounded up to the instruction's; those of the result are a multiple of 8.
+
+#include "src/templates/cuda/templates.h"
 
 #include "src/templates/cuda/mma.h"
 #include "src/tensor/compute/implicit_gemm.h"
@@ -6,7 +13,7 @@
 namespace tilewright {
 namespace {
 
-/// The convolution as a product, and the instruction that makes it.
+/// Convolution as a matrix product, with its instruction.
 struct ConvProduct {
   ImplicitGemm gemm;
   MmaSizes sizes;
@@ -23,9 +30,7 @@ Result<ConvProduct> ConvProductOf(const Workload& w, const Target& target) {
   return product;
 }
 
-}  // namespace
-
-std::string Conv2dMmaCuda::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op != OpKind::kConv2d || w.groups != 1) return "only convolutions of one group";
   // Blocks of 16 rows are the smallest whose last one may be partial.
   constexpr std::int64_t kFewestPixels = 16;
@@ -35,18 +40,18 @@ std::string Conv2dMmaCuda::Refuses(const Workload& w, const Target& target) {
   return "";
 }
 
-Result<ConfigSpace> Conv2dMmaCuda::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto product, ConvProductOf(w, target));
   return MmaSpace(*product.mma, product.sizes, target);
 }
 
-Result<Config> Conv2dMmaCuda::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto product, ConvProductOf(w, target));
   return MmaDefault(*product.mma, product.sizes, target);
 }
 
-Result<Kernel> Conv2dMmaCuda::Apply(const Workload& w, const Epilogue& epilogue,
-                                    const Target& target, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto product, ConvProductOf(w, target));
   const MmaIntrinsic& mma = *product.mma;
   TW_RETURN_IF_ERROR(CheckMmaBlock(mma, product.sizes, target, config));
@@ -56,6 +61,13 @@ Result<Kernel> Conv2dMmaCuda::Apply(const Workload& w, const Epilogue& epilogue,
   ScheduleMma(s, mma, config);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), product.gemm.layouts};
+}
+
+}  // namespace
+
+TemplateEntry Conv2dMmaCudaEntry() {
+  return LoopTemplate("conv2d_mma.cuda", 2, "cuda", MmaKnobs(), &Refuses, &DefineSpace,
+                      &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

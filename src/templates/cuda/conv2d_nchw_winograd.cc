@@ -1,4 +1,10 @@
-#include "src/templates/cuda/conv2d_nchw_winograd.h"
+// AutoTVM's Winograd convolution for CUDA, in three launches: the tiles of the data are
+// transformed, one matrix product is computed for each position of the window, and the results are
+// transformed back with the epilogue. The weight is transformed when it is packed. Tiles are 4 x 4
+// results if the height of the data is a multiple of 8, else 2 x 2. The knobs are those of the
+// matrix product.
+
+#include "src/templates/cuda/templates.h"
 
 #include "src/target/gpu.h"
 #include "src/templates/cuda/block_tiles.h"
@@ -10,20 +16,18 @@
 namespace tilewright {
 namespace {
 
-constexpr std::array kTiles = {"tile_b", "tile_y", "tile_x"};
-
-// Kernel rows that AutoTVM takes.
+// Kernel rows that AutoTVM serves.
 constexpr std::int64_t kSmallest = 3, kLargest = 7;
 constexpr std::int64_t kLargestWindow = 8;
 
-/// AutoTVM's rule. rows: of the data.
+/// Tile size by AutoTVM's rule. rows: of the data.
 std::int64_t TileSize(std::int64_t rows) {
   constexpr std::int64_t kLarge = 4, kSmall = 2, kRowsOfLarge = 8;
   return rows % kRowsOfLarge == 0 ? kLarge : kSmall;
 }
 
-/// One thread for each iteration of the outer loops; what is inside runs unrolled on it. Returns
-/// the loop of threads.
+/// Distributes the iterations of the outer loops over threads; the inner ones are unrolled. Returns
+/// the thread loop.
 LoopId SpreadOverThreads(Schedule& s, StageId stage, const std::vector<LoopId>& outer) {
   constexpr std::int64_t kThreads = 128;
   const auto [block, thread] = s.Split(stage, FuseAll(s, stage, outer), kThreads);
@@ -36,7 +40,7 @@ void UnrollAxes(Schedule& s, StageId stage, std::initializer_list<int> axes) {
   for (const int axis : axes) s.Unroll(stage, s.SpatialAxis(stage, axis));
 }
 
-/// A step of a transform in the registers of one thread.
+/// Keeps a step of a transform in the registers of one thread.
 void KeepPrivate(Schedule& s, StageId stage, StageId consumer, LoopId thread,
                  std::initializer_list<int> unrolled) {
   s.SetScope(stage, Scope::kLocal);
@@ -93,9 +97,7 @@ void ScheduleOutput(Schedule& s, std::int64_t m) {
   KeepPrivate(s, products, result, thread, {0, 1});
 }
 
-}  // namespace
-
-std::string Conv2dNchwWinogradCuda::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op != OpKind::kConv2d || w.groups != 1) return "only convolutions of one group";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
   if (!IsFloat32(w)) return "only float32";
@@ -111,18 +113,30 @@ std::string Conv2dNchwWinogradCuda::Refuses(const Workload& w, const Target& tar
   return ComputeCapabilityOf(target).status().message();
 }
 
-Result<ConfigSpace> Conv2dNchwWinogradCuda::DefineSpace(const Workload& w, const Target& target) {
+constexpr KnobDoc kKnobs[] = {
+    {"tile_b",
+     "Positions of a Winograd window, one matrix product each: blocks, virtual threads, "
+     "threads of a block, positions of one thread. The only value has one block for each "
+     "position."},
+    {"tile_y",
+     "Output channels: blocks, virtual threads, threads of a block, channels of one thread."},
+    {"tile_x", "Winograd tiles: blocks, virtual threads, threads of a block, tiles of one thread."},
+    {"tile_rc", "Input channels: steps, channels that are copied to shared memory at once."},
+    kUnrollStepsDoc,
+    kUnrollExplicitDoc,
+};
+
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   const WinogradTiles tiles = WinogradTilesOf(shape, TileSize(shape.h));
   const KnobValue all_blocks{std::vector<std::int64_t>{tiles.window * tiles.window, 1, 1, 1}};
-  std::vector<Result<Knob>> knobs = {
-      Knob::Candidates("tile_b", KnobKind::kSplit, {all_blocks}), Knob::Split("tile_y", shape.k, 4),
-      Knob::Split("tile_x", tiles.count, 4), Knob::Split("tile_rc", shape.c, 2)};
-  for (Result<Knob>& knob : UnrollKnobs(target, {0, 128, 1500})) knobs.push_back(std::move(knob));
-  return MakeSpace(std::move(knobs));
+  return SpaceWithUnroll({Knob::Candidates("tile_b", KnobKind::kSplit, {all_blocks}),
+                          Knob::Split("tile_y", shape.k, 4), Knob::Split("tile_x", tiles.count, 4),
+                          Knob::Split("tile_rc", shape.c, 2)},
+                         target, {0, 128, 1500});
 }
 
-Result<Config> Conv2dNchwWinogradCuda::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   constexpr std::int64_t kThreads = 16, kInner = 4, kMaxStaged = 8;
@@ -140,11 +154,9 @@ Result<Config> Conv2dNchwWinogradCuda::DefaultConfig(const Workload& w, const Ta
                               {"unroll_explicit", KnobValue{std::int64_t{1}}}});
 }
 
-Result<Kernel> Conv2dNchwWinogradCuda::Apply(const Workload& w, const Epilogue& epilogue,
-                                             const Target&, const Config& config) {
-  BlockThreads threads;
-  for (std::size_t i = 0; i < threads.size(); ++i) threads[i] = config.Factors(kTiles[i])[2];
-  TW_RETURN_IF_ERROR(CheckBlock(threads));
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
+                     const Config& config) {
+  TW_ASSIGN_OR_RETURN(const auto threads, BlockThreadsOf(config, {"tile_b", "tile_y", "tile_x"}));
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   KernelLayouts layouts;
   layouts.winograd_tile = TileSize(shape.h);
@@ -155,6 +167,15 @@ Result<Kernel> Conv2dNchwWinogradCuda::Apply(const Workload& w, const Epilogue& 
   ScheduleOutput(s, layouts.winograd_tile);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), layouts};
+}
+
+}  // namespace
+
+TemplateEntry Conv2dNchwWinogradCudaEntry() {
+  TemplateEntry entry = LoopTemplate("conv2d_nchw_winograd.cuda", 2, "cuda", kKnobs, &Refuses,
+                                     &DefineSpace, &DefaultConfig, &Apply);
+  entry.only_reorders_sums = false;
+  return entry;
 }
 
 }  // namespace tilewright

@@ -1,4 +1,7 @@
-#include "src/templates/cuda/conv2d_transpose_nchw.h"
+// AutoTVM's transposed convolution for CUDA: the flipped kernel moves over the data with zeros
+// between its elements. The copies in shared memory contain the zeros.
+
+#include "src/templates/cuda/templates.h"
 
 #include "src/target/gpu.h"
 #include "src/templates/cuda/block_tiles.h"
@@ -6,29 +9,44 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace {
 
-std::string Conv2dTransposeNchwCuda::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op != OpKind::kConv2dTranspose) return "only transposed convolutions";
   if (w.groups != 1) return "only convolutions of one group";
   if (w.data_layout != "NCHW" || w.kernel_layout != "IOHW") {
     return "only NCHW data and IOHW weights";
   }
-  if (!IsFloat32(w) && !IsFloat16(w) && !IsInt8(w)) return kPlainTypes;
-  return ComputeCapabilityOf(target).status().message();
+  return RefusesPlainTypes(w, target);
 }
 
-Result<ConfigSpace> Conv2dTransposeNchwCuda::DefineSpace(const Workload& w, const Target& target) {
+constexpr KnobDoc kKnobs[] = {
+    {"tile_n", "Images: blocks, virtual threads, threads of a block, images of one thread."},
+    {"tile_f",
+     "Output channels: blocks, virtual threads, threads of a block, channels of one thread."},
+    {"tile_y",
+     "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."},
+    {"tile_x",
+     "Columns of the result: blocks, virtual threads, threads of a block, columns of one "
+     "thread."},
+    {"tile_rc",
+     "Input channels: outer steps, steps of each, channels that are copied to shared memory at"
+     " once. The loops over kernel rows and columns are inside the steps."},
+    kUnrollStepsDoc,
+    kUnrollExplicitDoc,
+    kFuseYxDoc,
+};
+
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   const ConvShape& s = shape;
-  std::vector<Result<Knob>> knobs = {Knob::Split("tile_n", s.n, 4), Knob::Split("tile_f", s.k, 4),
-                                     Knob::Split("tile_y", s.oh, 4), Knob::Split("tile_x", s.ow, 4),
-                                     Knob::Split("tile_rc", s.c, 3)};
-  for (Result<Knob>& knob : UnrollKnobs(target, {64, 512, 1500})) knobs.push_back(std::move(knob));
-  knobs.push_back(Knob::Other("fuse_yx", {0, 1}));
-  return MakeSpace(std::move(knobs));
+  return SpaceWithUnroll(
+      {Knob::Split("tile_n", s.n, 4), Knob::Split("tile_f", s.k, 4), Knob::Split("tile_y", s.oh, 4),
+       Knob::Split("tile_x", s.ow, 4), Knob::Split("tile_rc", s.c, 3)},
+      target, {64, 512, 1500}, {Knob::Other("fuse_yx", {0, 1})});
 }
 
-Result<Config> Conv2dTransposeNchwCuda::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   const ConvShape& s = shape;
@@ -46,27 +64,17 @@ Result<Config> Conv2dTransposeNchwCuda::DefaultConfig(const Workload& w, const T
                               {"fuse_yx", KnobValue{std::int64_t{0}}}});
 }
 
-Result<Kernel> Conv2dTransposeNchwCuda::Apply(const Workload& w, const Epilogue& epilogue,
-                                              const Target&, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
   Schedule s(std::move(compute));
   const GpuStages stages = PrepareGpuStages(s);
   const StageId result = stages.result, sum = stages.sum;
 
-  std::vector<TiledAxis> axes;
-  for (const char* name : {"tile_n", "tile_f", "tile_y", "tile_x"}) {
-    const LoopId axis = s.SpatialAxis(result, static_cast<int>(axes.size()));
-    axes.push_back(TileAxis(s, result, axis, config.Factors(name)));
-  }
-  OrderTiles(s, result, axes);
-  const LoopId pixels = s.Fuse(result, axes[2].block, axes[3].block);
-  BindBlockLoops(s, result, {axes[0].block, axes[1].block, pixels});
-  const ThreadDistribution threads =
-      DistributeThreads(s, result, axes, config.Integer("fuse_yx") != 0);
-  TW_RETURN_IF_ERROR(CheckBlock(threads.counts));
-  PragmaUnroll(s, result, axes[0].block, config);
+  TW_ASSIGN_OR_RETURN(const auto tiles, TileImages(s, result, config));
+  PragmaUnroll(s, result, tiles.block, config);
 
-  s.ComputeAt(sum, result, threads.loops[2]);
+  s.ComputeAt(sum, result, tiles.thread);
   const std::vector<LoopId> channels =
       s.SplitBy(sum, s.ReductionAxis(sum, 0), config.Factors("tile_rc"));
   const LoopId row = s.ReductionAxis(sum, 1), column = s.ReductionAxis(sum, 2);
@@ -75,10 +83,17 @@ Result<Kernel> Conv2dTransposeNchwCuda::Apply(const Workload& w, const Epilogue&
   s.Reorder(sum, order);
   for (const StageId copy : {stages.data, stages.weight}) {
     s.ComputeAt(copy, sum, column);
-    FetchInterleaved(s, copy, threads.counts);
+    FetchInterleaved(s, copy, tiles.threads);
   }
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), KernelLayouts()};
+}
+
+}  // namespace
+
+TemplateEntry Conv2dTransposeNchwCudaEntry() {
+  return LoopTemplate("conv2d_transpose_nchw.cuda", 2, "cuda", kKnobs, &Refuses, &DefineSpace,
+                      &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

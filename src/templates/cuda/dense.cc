@@ -1,7 +1,8 @@
-// AutoTVM's matrix products for CUDA: a small batch sums along a row with several threads, a large
-// one is tiled; and batched products.
+// AutoTVM's matrix products for CUDA. For small batches, one block computes one result and its
+// threads share the sum. For large ones, rows and columns are tiled, and both operands are copied
+// to shared memory and then to registers. The third template is a batched product.
 
-#include "src/templates/cuda/dense.h"
+#include "src/templates/cuda/templates.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,64 +16,41 @@
 namespace tilewright {
 namespace {
 
-struct Sizes {
-  std::int64_t m, n, k;
-};
-
-Sizes SizesOf(const Workload& w) {
-  const std::size_t rank = w.data.shape.size();
-  return {w.data.shape[rank - 2], w.weight.shape[rank - 2], w.data.shape[rank - 1]};
-}
-
-std::string RefusesTypes(const Workload& w, const Target& target) {
-  if (!IsFloat32(w) && !IsFloat16(w) && !IsInt8(w)) return kPlainTypes;
-  return ComputeCapabilityOf(target).status().message();
-}
-
-std::string RefusesDense(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   if (std::string reason = RefusesDense(w); !reason.empty()) return reason;
-  return RefusesTypes(w, target);
+  return RefusesPlainTypes(w, target);
 }
 
-/// Largest power of two that is at most `limit` and divides `extent`.
-std::int64_t PowerOfTwo(std::int64_t extent, std::int64_t limit) {
-  std::int64_t power = 1;
-  while (power * 2 <= limit && extent % (power * 2) == 0) power *= 2;
-  return power;
-}
-
-/// A copy in registers of what a sum reads of a shared one, made in loop `at`.
+/// Copies the elements that a sum reads from shared memory to registers, in loop `at`.
 void KeepInRegisters(Schedule& s, StageId shared, StageId sum, LoopId at) {
   const StageId copy = s.CacheRead(s.stage(shared).op.name, Scope::kLocal, sum);
   s.ComputeAt(copy, sum, at);
 }
 
-}  // namespace
+constexpr KnobDoc kSmallBatchKnobs[] = {
+    {"tile_k", "Products of one sum: products of each thread, threads that share the sum."},
+};
 
-std::string DenseSmallBatchCuda::Refuses(const Workload& w, const Target& target) {
-  return RefusesDense(w, target);
+Result<ConfigSpace> SmallBatchSpace(const Workload& w, const Target&) {
+  return MakeSpace({Knob::Split("tile_k", MatmulSizesOf(w).k, 2)});
 }
 
-Result<ConfigSpace> DenseSmallBatchCuda::DefineSpace(const Workload& w, const Target&) {
-  return MakeSpace({Knob::Split("tile_k", SizesOf(w).k, 2)});
-}
-
-Result<Config> DenseSmallBatchCuda::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+Result<Config> SmallBatchDefault(const Workload& w, const Target& target) {
+  TW_ASSIGN_OR_RETURN(auto space, SmallBatchSpace(w, target));
   constexpr std::int64_t kThreads = 64;
-  const std::int64_t k = SizesOf(w).k;
+  const std::int64_t k = MatmulSizesOf(w).k;
   return LocateValues(space, {{"tile_k", InnerFactor(k, LargestDivisor(k, kThreads))}});
 }
 
-Result<Kernel> DenseSmallBatchCuda::Apply(const Workload& w, const Epilogue& epilogue,
-                                          const Target&, const Config& config) {
+Result<Kernel> ApplySmallBatch(const Workload& w, const Epilogue& epilogue, const Target&,
+                               const Config& config) {
   const std::int64_t threads = config.Factors("tile_k")[1];
   TW_RETURN_IF_ERROR(CheckBlock({1, 1, threads}));
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
   Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
-  // Each thread sums every threads-th product; sums of threads meet in shared memory, in two rounds
-  // where there are many.
+  // Each thread sums every threads-th product. The sums of the threads are added up in shared
+  // memory, in two rounds if there are many.
   constexpr std::int64_t kMaxAtOnce = 32;
   std::vector<std::int64_t> rounds = {threads};
   if (threads > kMaxAtOnce) rounds.push_back(LargestDivisor(threads, kMaxAtOnce));
@@ -93,80 +71,94 @@ Result<Kernel> DenseSmallBatchCuda::Apply(const Workload& w, const Epilogue& epi
   return Kernel{std::move(s), KernelLayouts()};
 }
 
-std::string DenseLargeBatchCuda::Refuses(const Workload& w, const Target& target) {
-  constexpr std::int64_t kSmallest = 32;  // as AutoTVM draws the line
+std::string RefusesLargeBatch(const Workload& w, const Target& target) {
+  constexpr std::int64_t kSmallest = 32;  // AutoTVM's limit
   if (w.op == OpKind::kDense && w.data.shape[0] < kSmallest) return "only batches of 32 or more";
-  return RefusesDense(w, target);
+  return Refuses(w, target);
 }
 
-Result<ConfigSpace> DenseLargeBatchCuda::DefineSpace(const Workload& w, const Target&) {
-  const Sizes s = SizesOf(w);
+constexpr KnobDoc kLargeBatchKnobs[] = {
+    {"tile_x",
+     "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."},
+    {"tile_y",
+     "Columns of the result: blocks, virtual threads, threads of a block, columns of one "
+     "thread."},
+    {"tile_k",
+     "Products of one sum: copies to shared memory, copies of each to registers, products of "
+     "one copy to registers."},
+};
+
+Result<ConfigSpace> LargeBatchSpace(const Workload& w, const Target&) {
+  const MatmulSizes s = MatmulSizesOf(w);
   return MakeSpace({Knob::Split("tile_x", s.m, 4), Knob::Split("tile_y", s.n, 4),
                     Knob::Split("tile_k", s.k, 3)});
 }
 
-Result<Config> DenseLargeBatchCuda::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+Result<Config> LargeBatchDefault(const Workload& w, const Target& target) {
+  TW_ASSIGN_OR_RETURN(auto space, LargeBatchSpace(w, target));
   constexpr std::int64_t kThreads = 8, kInner = 4, kDepth = 8;
-  const Sizes s = SizesOf(w);
+  const MatmulSizes s = MatmulSizesOf(w);
   const auto tile = [](std::int64_t extent) {
-    const std::int64_t threads = PowerOfTwo(extent, kThreads);
-    return ThreadsAndInner(extent, threads, PowerOfTwo(extent / threads, kInner));
+    const std::int64_t threads = LargestPowerOfTwo(extent, kThreads);
+    return ThreadsAndInner(extent, threads, LargestPowerOfTwo(extent / threads, kInner));
   };
-  const std::int64_t depth = PowerOfTwo(s.k, kDepth);
+  const std::int64_t depth = LargestPowerOfTwo(s.k, kDepth);
   return LocateValues(space,
                       {{"tile_x", tile(s.m)},
                        {"tile_y", tile(s.n)},
                        {"tile_k", KnobValue{std::vector<std::int64_t>{s.k / depth, depth, 1}}}});
 }
 
-Result<Kernel> DenseLargeBatchCuda::Apply(const Workload& w, const Epilogue& epilogue,
-                                          const Target&, const Config& config) {
-  const std::vector<std::int64_t>&rows = config.Factors("tile_x"),
-        &columns = config.Factors("tile_y");
-  const BlockThreads threads = {1, columns[2], rows[2]};
-  TW_RETURN_IF_ERROR(CheckBlock(threads));
+Result<Kernel> ApplyLargeBatch(const Workload& w, const Epilogue& epilogue, const Target&,
+                               const Config& config) {
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
   Schedule s(std::move(compute));
   const GpuStages stages = PrepareGpuStages(s);
   const StageId result = stages.result, sum = stages.sum;
-  const TiledAxis x = TileAxis(s, result, s.SpatialAxis(result, 0), rows);
-  const TiledAxis y = TileAxis(s, result, s.SpatialAxis(result, 1), columns);
-  const LoopId thread = BindPlane(s, result, y, x);
+  TW_ASSIGN_OR_RETURN(const auto tiles, TilePlane(s, result, config.Factors("tile_x"),
+                                                  config.Factors("tile_y"), /*rows_along_x=*/true));
 
   constexpr std::int64_t kVector = 4;  // floats of the longest access
-  s.ComputeAt(sum, result, thread);
+  s.ComputeAt(sum, result, tiles.thread);
   const std::vector<LoopId> k = s.SplitBy(sum, s.ReductionAxis(sum, 0), config.Factors("tile_k"));
   s.Reorder(sum, {k[0], k[1], k[2], s.SpatialAxis(sum, 0), s.SpatialAxis(sum, 1)});
   for (const StageId shared : {stages.data, stages.weight}) {
     KeepInRegisters(s, shared, sum, k[1]);
     s.ComputeAt(shared, sum, k[0]);
-    FetchVectors(s, shared, threads, PowerOfTwo(s.Extent(k[1]) * s.Extent(k[2]), kVector));
+    FetchVectors(s, shared, tiles.threads,
+                 LargestPowerOfTwo(s.Extent(k[1]) * s.Extent(k[2]), kVector));
   }
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), KernelLayouts()};
 }
 
-std::string BatchMatmulCuda::Refuses(const Workload& w, const Target& target) {
+std::string RefusesBatched(const Workload& w, const Target& target) {
   if (w.op != OpKind::kBatchMatmul) return "only batch_matmul";
   if (w.data_layout != "BMK" || w.kernel_layout != "BNK") return "only BMK and BNK";
-  return RefusesTypes(w, target);
+  return RefusesPlainTypes(w, target);
 }
 
-Result<ConfigSpace> BatchMatmulCuda::DefineSpace(const Workload& w, const Target& target) {
-  const Sizes s = SizesOf(w);
-  std::vector<Result<Knob>> knobs = {Knob::Split("tile_y", s.m, 3), Knob::Split("tile_x", s.n, 3),
-                                     Knob::Split("tile_k", s.k, 2)};
-  for (Result<Knob>& knob : UnrollKnobs(target, {8, 16, 32, 64})) knobs.push_back(std::move(knob));
-  return MakeSpace(std::move(knobs));
+constexpr KnobDoc kBatchedKnobs[] = {
+    {"tile_y", "Rows of the result: blocks, threads of a block, rows of one thread."},
+    {"tile_x", "Columns of the result: blocks, threads of a block, columns of one thread."},
+    {"tile_k", "Products of one sum: steps, products that are copied to shared memory at once."},
+    kUnrollStepsDoc,
+    kUnrollExplicitDoc,
+};
+
+Result<ConfigSpace> BatchedSpace(const Workload& w, const Target& target) {
+  const MatmulSizes s = MatmulSizesOf(w);
+  return SpaceWithUnroll(
+      {Knob::Split("tile_y", s.m, 3), Knob::Split("tile_x", s.n, 3), Knob::Split("tile_k", s.k, 2)},
+      target, {8, 16, 32, 64});
 }
 
-Result<Config> BatchMatmulCuda::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+Result<Config> BatchedDefault(const Workload& w, const Target& target) {
+  TW_ASSIGN_OR_RETURN(auto space, BatchedSpace(w, target));
   constexpr std::int64_t kBlock = 64, kThreads = 8, kDepth = 8;
-  const Sizes s = SizesOf(w);
+  const MatmulSizes s = MatmulSizesOf(w);
   const auto tile = [&](std::int64_t extent) {
-    const std::int64_t block = PowerOfTwo(extent, kBlock);
+    const std::int64_t block = LargestPowerOfTwo(extent, kBlock);
     const std::int64_t threads = std::min(kThreads, block);
     return KnobValue{std::vector<std::int64_t>{extent / block, threads, block / threads}};
   };
@@ -177,8 +169,8 @@ Result<Config> BatchMatmulCuda::DefaultConfig(const Workload& w, const Target& t
                               {"unroll_explicit", KnobValue{std::int64_t{1}}}});
 }
 
-Result<Kernel> BatchMatmulCuda::Apply(const Workload& w, const Epilogue& epilogue, const Target&,
-                                      const Config& config) {
+Result<Kernel> ApplyBatched(const Workload& w, const Epilogue& epilogue, const Target&,
+                            const Config& config) {
   const std::vector<std::int64_t>&rows = config.Factors("tile_y"),
         &columns = config.Factors("tile_x");
   TW_RETURN_IF_ERROR(CheckBlock({1, rows[1], columns[1]}));
@@ -200,7 +192,7 @@ Result<Kernel> BatchMatmulCuda::Apply(const Workload& w, const Epilogue& epilogu
   for (const StageId shared : {stages.data, stages.weight}) {
     KeepInRegisters(s, shared, sum, k[1]);
     s.ComputeAt(shared, sum, k[0]);
-    // Rows to threads along y, depth to threads along x.
+    // Distributes rows over threads along y, and depth over threads along x.
     const auto [row, row_run] = s.SplitParts(shared, s.SpatialAxis(shared, 1), rows[1]);
     const auto [depth, depth_run] = s.SplitParts(shared, s.SpatialAxis(shared, 2), columns[1]);
     s.Reorder(shared, {row, depth, row_run, depth_run});
@@ -209,6 +201,23 @@ Result<Kernel> BatchMatmulCuda::Apply(const Workload& w, const Epilogue& epilogu
   }
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), KernelLayouts()};
+}
+
+}  // namespace
+
+TemplateEntry DenseSmallBatchCudaEntry() {
+  return LoopTemplate("dense_small_batch.cuda", 2, "cuda", kSmallBatchKnobs, &Refuses,
+                      &SmallBatchSpace, &SmallBatchDefault, &ApplySmallBatch);
+}
+
+TemplateEntry DenseLargeBatchCudaEntry() {
+  return LoopTemplate("dense_large_batch.cuda", 2, "cuda", kLargeBatchKnobs, &RefusesLargeBatch,
+                      &LargeBatchSpace, &LargeBatchDefault, &ApplyLargeBatch);
+}
+
+TemplateEntry BatchMatmulCudaEntry() {
+  return LoopTemplate("batch_matmul.cuda", 2, "cuda", kBatchedKnobs, &RefusesBatched, &BatchedSpace,
+                      &BatchedDefault, &ApplyBatched);
 }
 
 }  // namespace tilewright

@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::int64_t kThreads = 256;
 
-/// One thread for each element, neighbouring ones in neighbouring threads. Returns the thread loop;
-/// index -1 for a result of one element without axes.
+/// Distributes the elements over threads, neighbouring elements to neighbouring threads. Returns
+/// the thread loop; index -1 for a result of one element without axes.
 LoopId DistributeElements(Schedule& schedule, StageId stage) {
   const int axes = static_cast<int>(schedule.stage(stage).op.axes.size());
   if (axes == 0) return {};
@@ -31,7 +31,8 @@ void ScheduleFixedForCuda(Schedule& schedule, StageId reduction) {
     const LoopId thread = DistributeElements(schedule, id);
     if (id != result || reduction.index < 0) continue;
     if (thread.index < 0) {
-      schedule.SetScope(reduction, Scope::kGlobal);  // of a number: a launch of its own
+      schedule.SetScope(reduction,
+                        Scope::kGlobal);  // the sum of a single number is a separate launch
       continue;
     }
     schedule.SetScope(reduction, Scope::kLocal);

@@ -1,4 +1,4 @@
-#include "src/templates/cuda/group_conv2d_nchw.h"
+#include "src/templates/cuda/templates.h"
 
 #include "src/target/gpu.h"
 #include "src/templates/cuda/block_tiles.h"
@@ -6,30 +6,46 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
-std::string GroupConv2dNchwCuda::Refuses(const Workload& w, const Target& target) {
+namespace {
+std::string Refuses(const Workload& w, const Target& target) {
   if (w.op_name() != "group_conv2d") return "only convolutions of groups, not depthwise";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
-  if (!IsFloat32(w) && !IsFloat16(w) && !IsInt8(w)) return kPlainTypes;
-  return ComputeCapabilityOf(target).status().message();
+  return RefusesPlainTypes(w, target);
 }
 
-Result<ConfigSpace> GroupConv2dNchwCuda::DefineSpace(const Workload& w, const Target& target) {
+constexpr KnobDoc kKnobs[] = {
+    {"tile_n", "Images: blocks, virtual threads, threads of a block, images of one thread."},
+    {"tile_g", "Groups: blocks, virtual threads."},
+    {"tile_f",
+     "Output channels of a group: blocks, virtual threads, threads of a block, channels of one"
+     " thread."},
+    {"tile_y",
+     "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."},
+    {"tile_x",
+     "Columns of the result: blocks, virtual threads, threads of a block, columns of one "
+     "thread."},
+    {"tile_rc",
+     "Input channels of a group: steps, channels that are copied to shared memory at once."},
+    {"tile_ry",
+     "Kernel columns: steps, columns that are copied to shared memory at once. AutoTVM names "
+     "tile_ry and tile_rx this way round."},
+    {"tile_rx", "Kernel rows: steps, rows that are copied to shared memory at once."},
+    kUnrollStepsDoc,
+    kUnrollExplicitDoc,
+    kFuseYxDoc,
+};
+
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   const ConvShape& s = shape;
-  std::vector<Result<Knob>> knobs = {Knob::Split("tile_n", s.n, 4),
-                                     Knob::Split("tile_g", s.groups, 2),
-                                     Knob::Split("tile_f", s.k / s.groups, 4),
-                                     Knob::Split("tile_y", s.oh, 4),
-                                     Knob::Split("tile_x", s.ow, 4),
-                                     Knob::Split("tile_rc", s.c / s.groups, 2),
-                                     Knob::Split("tile_ry", s.r, 2),
-                                     Knob::Split("tile_rx", s.s, 2)};
-  for (Result<Knob>& knob : UnrollKnobs(target, {0, 512, 1500})) knobs.push_back(std::move(knob));
-  knobs.push_back(Knob::Other("fuse_yx", {0, 1}));
-  return MakeSpace(std::move(knobs));
+  return SpaceWithUnroll({Knob::Split("tile_n", s.n, 4), Knob::Split("tile_g", s.groups, 2),
+                          Knob::Split("tile_f", s.k / s.groups, 4), Knob::Split("tile_y", s.oh, 4),
+                          Knob::Split("tile_x", s.ow, 4), Knob::Split("tile_rc", s.c / s.groups, 2),
+                          Knob::Split("tile_ry", s.r, 2), Knob::Split("tile_rx", s.s, 2)},
+                         target, {0, 512, 1500}, {Knob::Other("fuse_yx", {0, 1})});
 }
 
-Result<Config> GroupConv2dNchwCuda::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   const ConvShape& s = shape;
@@ -49,8 +65,8 @@ Result<Config> GroupConv2dNchwCuda::DefaultConfig(const Workload& w, const Targe
                               {"fuse_yx", KnobValue{std::int64_t{0}}}});
 }
 
-Result<Kernel> GroupConv2dNchwCuda::Apply(const Workload& w, const Epilogue& epilogue,
-                                          const Target&, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
   Schedule s(std::move(compute));
   const GpuStages stages = PrepareGpuStages(s);
@@ -83,6 +99,13 @@ Result<Kernel> GroupConv2dNchwCuda::Apply(const Workload& w, const Epilogue& epi
   }
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), KernelLayouts()};
+}
+
+}  // namespace
+
+TemplateEntry GroupConv2dNchwCudaEntry() {
+  return LoopTemplate("group_conv2d_nchw.cuda", 2, "cuda", kKnobs, &Refuses, &DefineSpace,
+                      &DefaultConfig, &Apply);
 }
 
 }  // namespace tilewright

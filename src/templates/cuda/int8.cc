@@ -1,4 +1,7 @@
-#include "src/templates/cuda/int8.h"
+// AutoTVM's convolutions and matrix products of 8-bit data for CUDA, by dp4a. Convolutions have
+// channels in blocks of 4, whose products one dp4a sums.
+
+#include "src/templates/cuda/templates.h"
 
 #include <algorithm>
 
@@ -23,7 +26,7 @@ std::string RefusesInt8(const Workload& w, const Target& target) {
 
 const char* DotOf(const Workload& w) { return w.data.dtype == kUInt8 ? "dot4.u8s8" : "dot4.s8s8"; }
 
-/// All orders of 0, 1, 2, lexicographic.
+/// Returns a knob with all orders of 0, 1, 2, lexicographic.
 Knob Permutations(const char* name) {
   std::vector<KnobValue> values;
   std::vector<std::int64_t> order = {0, 1, 2};
@@ -33,20 +36,13 @@ Knob Permutations(const char* name) {
   return Knob::Candidates(name, KnobKind::kReorder, std::move(values));
 }
 
-struct DenseSizes {
-  std::int64_t m, n, k;
-  std::int64_t vector;  ///< bytes of one access to memory
-};
-
-DenseSizes SizesOf(const Workload& w) {
+/// Bytes of one access to memory.
+std::int64_t AccessBytes(std::int64_t k) {
   constexpr std::int64_t kLongest = 16;
-  const std::int64_t k = w.data.shape[1];
-  return {w.data.shape[0], w.weight.shape[0], k, k % kLongest == 0 ? kLongest : kDepth};
+  return k % kLongest == 0 ? kLongest : kDepth;
 }
 
-}  // namespace
-
-std::string Conv2dNchwcInt8Cuda::Refuses(const Workload& w, const Target& target) {
+std::string RefusesConv(const Workload& w, const Target& target) {
   if (w.op != OpKind::kConv2d || w.groups != 1) return "only convolutions of one group";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
   if (w.weight.shape[0] % kDepth != 0 || w.weight.shape[1] % kDepth != 0) {
@@ -55,7 +51,32 @@ std::string Conv2dNchwcInt8Cuda::Refuses(const Workload& w, const Target& target
   return RefusesInt8(w, target);
 }
 
-Result<ConfigSpace> Conv2dNchwcInt8Cuda::DefineSpace(const Workload& w, const Target&) {
+constexpr KnobDoc kConvKnobs[] = {
+    {"tile_n", "Images: blocks, virtual threads, threads of a block, images of one thread."},
+    {"tile_f",
+     "Blocks of 4 output channels: blocks of the grid, virtual threads, threads of a block, "
+     "blocks of channels of one thread."},
+    {"tile_y",
+     "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."},
+    {"tile_x",
+     "Columns of the result: blocks, virtual threads, threads of a block, columns of one "
+     "thread."},
+    kFuseYxDoc,
+    {"tile_rc",
+     "Blocks of 4 input channels: steps, blocks that are copied to shared memory at once."},
+    {"tile_ry", "Kernel rows: steps, rows that are copied to shared memory at once."},
+    {"tile_rx", "Kernel columns: steps, columns that are copied to shared memory at once."},
+    {"reorder_inner",
+     "Order of the three loops over steps, outermost first: 0 is tile_rc, 1 is tile_ry, 2 is "
+     "tile_rx."},
+    {"AA_double_buffer",
+     "1 gives the data two buffers in shared memory that alternate from step to step."},
+    {"WW_double_buffer",
+     "1 gives the weight two buffers in shared memory that alternate from step to step."},
+    kUnrollStepsDoc,
+};
+
+Result<ConfigSpace> ConvSpace(const Workload& w, const Target&) {
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   const ConvShape& s = shape;
   return MakeSpace({Knob::Split("tile_n", s.n, 4), Knob::Split("tile_f", s.k / kDepth, 4),
@@ -67,8 +88,8 @@ Result<ConfigSpace> Conv2dNchwcInt8Cuda::DefineSpace(const Workload& w, const Ta
                     Knob::Other("auto_unroll_max_step", {0, 512, 1500})});
 }
 
-Result<Config> Conv2dNchwcInt8Cuda::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+Result<Config> ConvDefault(const Workload& w, const Target& target) {
+  TW_ASSIGN_OR_RETURN(auto space, ConvSpace(w, target));
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   const ConvShape& s = shape;
   constexpr std::int64_t kMaxStaged = 8;  // blocks of channels
@@ -89,8 +110,8 @@ Result<Config> Conv2dNchwcInt8Cuda::DefaultConfig(const Workload& w, const Targe
                               {"auto_unroll_max_step", number(512)}});
 }
 
-Result<Kernel> Conv2dNchwcInt8Cuda::Apply(const Workload& w, const Epilogue& epilogue,
-                                          const Target&, const Config& config) {
+Result<Kernel> ApplyConv(const Workload& w, const Epilogue& epilogue, const Target&,
+                         const Config& config) {
   KernelLayouts layouts;
   layouts.data = layouts.output = Blocked("NCHW", kDepth, 'c');
   layouts.weight = "OIHW4o4i";
@@ -99,28 +120,18 @@ Result<Kernel> Conv2dNchwcInt8Cuda::Apply(const Workload& w, const Epilogue& epi
   const GpuStages stages = PrepareGpuStages(s);
   const StageId result = stages.result, sum = stages.sum;
 
-  std::vector<TiledAxis> axes;
-  for (const char* name : {"tile_n", "tile_f", "tile_y", "tile_x"}) {
-    const LoopId axis = s.SpatialAxis(result, static_cast<int>(axes.size()));
-    axes.push_back(TileAxis(s, result, axis, config.Factors(name)));
-  }
-  OrderTiles(s, result, axes);
-  const LoopId pixels = s.Fuse(result, axes[2].block, axes[3].block);
-  BindBlockLoops(s, result, {axes[0].block, axes[1].block, pixels});
-  const ThreadDistribution threads =
-      DistributeThreads(s, result, axes, config.Integer("fuse_yx") != 0);
-  TW_RETURN_IF_ERROR(CheckBlock(threads.counts));
-  s.Pragma(result, axes[0].block, "auto_unroll_max_step", config.Integer("auto_unroll_max_step"));
+  TW_ASSIGN_OR_RETURN(const auto tiles, TileImages(s, result, config));
+  s.Pragma(result, tiles.block, "auto_unroll_max_step", config.Integer("auto_unroll_max_step"));
   s.Vectorize(result, s.SpatialAxis(result, 4));
 
-  s.ComputeAt(sum, result, threads.loops[2]);
+  s.ComputeAt(sum, result, tiles.thread);
   const LoopId step = OrderReduction(
       s, sum, {config.Factors("tile_rc"), config.Factors("tile_ry"), config.Factors("tile_rx")},
       config.Factors("reorder_inner"));
   s.Tensorize(sum, s.SpatialAxis(sum, 4), DotOf(w));
   for (const StageId copy : {stages.data, stages.weight}) {
     s.ComputeAt(copy, sum, step);
-    FetchVectors(s, copy, threads.counts, kDepth);
+    FetchVectors(s, copy, tiles.threads, kDepth);
   }
   if (config.Integer("AA_double_buffer") != 0) s.DoubleBuffer(stages.data);
   if (config.Integer("WW_double_buffer") != 0) s.DoubleBuffer(stages.weight);
@@ -128,64 +139,83 @@ Result<Kernel> Conv2dNchwcInt8Cuda::Apply(const Workload& w, const Epilogue& epi
   return Kernel{std::move(s), layouts};
 }
 
-std::string DenseInt8Cuda::Refuses(const Workload& w, const Target& target) {
+std::string RefusesDenseInt8(const Workload& w, const Target& target) {
   if (std::string reason = RefusesDense(w); !reason.empty()) return reason;
   if (w.data.shape[1] % kDepth != 0) return "only multiples of 4 inputs";
   return RefusesInt8(w, target);
 }
 
-Result<ConfigSpace> DenseInt8Cuda::DefineSpace(const Workload& w, const Target&) {
-  const DenseSizes s = SizesOf(w);
+constexpr KnobDoc kDenseKnobs[] = {
+    {"tile_y",
+     "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."},
+    {"tile_x",
+     "Columns of the result: blocks, virtual threads, threads of a block, columns of one "
+     "thread."},
+    {"tile_k",
+     "Products of one sum, in vectors of 16 bytes (4 if 16 does not divide them): steps, "
+     "vectors that are copied to shared memory at once."},
+    kUnrollStepsDoc,
+};
+
+Result<ConfigSpace> DenseSpace(const Workload& w, const Target&) {
+  const MatmulSizes s = MatmulSizesOf(w);
   return MakeSpace({Knob::Split("tile_y", s.m, 4), Knob::Split("tile_x", s.n, 4),
-                    Knob::Split("tile_k", s.k / s.vector, 2),
+                    Knob::Split("tile_k", s.k / AccessBytes(s.k), 2),
                     Knob::Other("auto_unroll_max_step", {0, 512, 1500})});
 }
 
-Result<Config> DenseInt8Cuda::DefaultConfig(const Workload& w, const Target& target) {
-  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+Result<Config> DenseDefault(const Workload& w, const Target& target) {
+  TW_ASSIGN_OR_RETURN(auto space, DenseSpace(w, target));
   constexpr std::int64_t kRows = 8, kColumns = 16, kInner = 2, kMaxStaged = 8;
-  const DenseSizes s = SizesOf(w);
+  const MatmulSizes s = MatmulSizesOf(w);
   const auto tile = [&](std::int64_t extent, std::int64_t most) {
     const std::int64_t threads = LargestDivisor(extent, most);
     return ThreadsAndInner(extent, threads, LargestDivisor(extent / threads, kInner));
   };
-  const std::int64_t vectors = s.k / s.vector;
+  const std::int64_t vectors = s.k / AccessBytes(s.k);
   return LocateValues(space, {{"tile_y", tile(s.m, kRows)},
                               {"tile_x", tile(s.n, kColumns)},
                               {"tile_k", InnerFactor(vectors, LargestDivisor(vectors, kMaxStaged))},
                               {"auto_unroll_max_step", KnobValue{std::int64_t{512}}}});
 }
 
-Result<Kernel> DenseInt8Cuda::Apply(const Workload& w, const Epilogue& epilogue, const Target&,
-                                    const Config& config) {
-  const DenseSizes sizes = SizesOf(w);
-  const std::vector<std::int64_t>&rows = config.Factors("tile_y"),
-        &columns = config.Factors("tile_x");
-  const BlockThreads threads = {1, rows[2], columns[2]};
-  TW_RETURN_IF_ERROR(CheckBlock(threads));
+Result<Kernel> ApplyDense(const Workload& w, const Epilogue& epilogue, const Target&,
+                          const Config& config) {
+  const std::int64_t bytes = AccessBytes(w.data.shape[1]);
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
   Schedule s(std::move(compute));
   const GpuStages stages = PrepareGpuStages(s);
   const StageId result = stages.result, sum = stages.sum;
-  const TiledAxis y = TileAxis(s, result, s.SpatialAxis(result, 0), rows);
-  const TiledAxis x = TileAxis(s, result, s.SpatialAxis(result, 1), columns);
-  const LoopId thread = BindPlane(s, result, y, x);
-  s.Pragma(result, y.block, "auto_unroll_max_step", config.Integer("auto_unroll_max_step"));
+  TW_ASSIGN_OR_RETURN(const auto tiles,
+                      TilePlane(s, result, config.Factors("tile_y"), config.Factors("tile_x")));
+  s.Pragma(result, tiles.block, "auto_unroll_max_step", config.Integer("auto_unroll_max_step"));
 
-  s.ComputeAt(sum, result, thread);
+  s.ComputeAt(sum, result, tiles.thread);
   const auto [products, depth] = s.Split(sum, s.ReductionAxis(sum, 0), kDepth);
-  const std::int64_t staged = config.Factors("tile_k")[1] * sizes.vector / kDepth;
+  const std::int64_t staged = config.Factors("tile_k")[1] * bytes / kDepth;
   const auto [step, inside] = s.Split(sum, products, staged);
-  // Weights are not packed: each lane of the dot product is a loop of its own.
+  // Weights are not packed: each lane of the dot product is a separate loop.
   const auto [column, lane] = s.Split(sum, s.SpatialAxis(sum, 1), 1);
   s.Reorder(sum, {step, inside, s.SpatialAxis(sum, 0), column, lane, depth});
   s.Tensorize(sum, lane, DotOf(w));
   for (const StageId copy : {stages.data, stages.weight}) {
     s.ComputeAt(copy, sum, step);
-    FetchVectors(s, copy, threads, sizes.vector);
+    FetchVectors(s, copy, tiles.threads, bytes);
   }
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), KernelLayouts()};
+}
+
+}  // namespace
+
+TemplateEntry Conv2dNchwcInt8CudaEntry() {
+  return LoopTemplate("conv2d_NCHWc_int8.cuda", 2, "cuda", kConvKnobs, &RefusesConv, &ConvSpace,
+                      &ConvDefault, &ApplyConv);
+}
+
+TemplateEntry DenseInt8CudaEntry() {
+  return LoopTemplate("dense_int8.cuda", 2, "cuda", kDenseKnobs, &RefusesDenseInt8, &DenseSpace,
+                      &DenseDefault, &ApplyDense);
 }
 
 }  // namespace tilewright

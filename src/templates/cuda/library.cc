@@ -1,28 +1,31 @@
-#include "src/templates/cuda/library.h"
-
-#include "src/templates/workload_kind.h"
+// Templates that have cuDNN or cuBLAS compute the anchor, in float32 without tf32 (cuBLAS also in
+// int8, exactly), and generate a kernel for the epilogue.
 
 #include "src/target/device.h"
+#include "src/templates/cuda/templates.h"
+#include "src/templates/library_stage.h"
+#include "src/templates/workload_kind.h"
 
 namespace tilewright {
 namespace {
 
 constexpr const char* kOnlyCuda = "only targets of CUDA";
 
-}  // namespace
+struct Cublas {
+  static constexpr std::string_view kName = "cublas";
+  static std::string Refuses(const Workload& w, const Target& target) {
+    if (!DeviceTraitsOf(target).launches_grids) return kOnlyCuda;
+    if (IsFloat32(w)) return "";
+    if (w.data.dtype != kInt8 || !IsInt8(w)) return "only float32, or int8 summed in int32";
+    // The library's documentation requires this of integer products.
+    const std::size_t rows = w.data.shape.size() - 2;
+    const bool fours = w.data.shape[rows] % 4 == 0 && w.data.shape[rows + 1] % 4 == 0 &&
+                       w.weight.shape[rows] % 4 == 0;
+    return fours ? "" : "only sizes that are multiples of four, for int8";
+  }
+};
 
-std::string Cublas::Refuses(const Workload& w, const Target& target) {
-  if (!DeviceTraitsOf(target).launches_grids) return kOnlyCuda;
-  if (IsFloat32(w)) return "";
-  if (w.data.dtype != kInt8 || !IsInt8(w)) return "only float32, or int8 summed in int32";
-  // What the library's documentation asks of integer products.
-  const std::size_t rows = w.data.shape.size() - 2;
-  const bool fours = w.data.shape[rows] % 4 == 0 && w.data.shape[rows + 1] % 4 == 0 &&
-                     w.weight.shape[rows] % 4 == 0;
-  return fours ? "" : "only sizes that are multiples of four, for int8";
-}
-
-std::string Conv2dCudnn::Refuses(const Workload& w, const Target& target) {
+std::string RefusesConvolution(const Workload& w, const Target& target) {
   if (!DeviceTraitsOf(target).launches_grids) return kOnlyCuda;
   if (w.op != OpKind::kConv2d) return "only convolutions";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
@@ -33,17 +36,26 @@ std::string Conv2dCudnn::Refuses(const Workload& w, const Target& target) {
   return even ? "" : "only the same padding on both sides";
 }
 
-Result<ConfigSpace> Conv2dCudnn::DefineSpace(const Workload&, const Target&) {
-  return ConfigSpace();
-}
-
-Result<Config> Conv2dCudnn::DefaultConfig(const Workload&, const Target&) {
-  return ConfigSpace().At(0);
-}
-
-Result<Kernel> Conv2dCudnn::Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
-                                  const Config&) {
+Result<Kernel> CallCudnn(const Workload& w, const Epilogue& epilogue, const Target& target,
+                         const Config&) {
   return LibraryCallWithEpilogue(w, epilogue, target, KernelLayouts(), "cudnn", ConvolutionCall(w));
+}
+
+}  // namespace
+
+TemplateEntry Conv2dCudnnEntry() {
+  TemplateEntry entry = LoopTemplate("conv2d.cudnn", 1, "cuda", {}, &RefusesConvolution, &NoKnobs,
+                                     &OnlyConfig, &CallCudnn);
+  entry.only_reorders_sums = false;  // the library measures its algorithms and chooses one
+  return entry;
+}
+
+TemplateEntry DenseCublasEntry() {
+  return LibraryProducts<OpKind::kDense, Cublas>("dense.cublas", "cuda");
+}
+
+TemplateEntry BatchMatmulCublasEntry() {
+  return LibraryProducts<OpKind::kBatchMatmul, Cublas>("batch_matmul.cublas", "cuda");
 }
 
 }  // namespace tilewright

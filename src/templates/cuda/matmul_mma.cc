@@ -1,23 +1,22 @@
-#include "src/templates/cuda/matmul_mma.h"
+#include "src/templates/cuda/templates.h"
 
 #include "src/templates/cuda/mma.h"
+#include "src/templates/workload_kind.h"
 
 namespace tilewright {
 namespace {
 
-MmaSizes MatmulSizesOf(const Workload& w) {
-  const auto& data = w.data.shape;
-  return {.m = data[data.size() - 2], .n = w.weight.shape[data.size() - 2], .k = data.back()};
+MmaSizes MmaSizesOf(const Workload& w) {
+  const MatmulSizes sizes = MatmulSizesOf(w);
+  return {.m = sizes.m, .n = sizes.n, .k = sizes.k};
 }
 
 Result<const MmaIntrinsic*> MatmulMma(const Workload& w, const Target& target) {
-  return ChooseMma(w, target, MatmulSizesOf(w));
+  return ChooseMma(w, target, MmaSizesOf(w));
 }
 
-}  // namespace
-
 template <OpKind kOp>
-std::string MatmulMmaCuda<kOp>::Refuses(const Workload& w, const Target& target) {
+std::string Refuses(const Workload& w, const Target& target) {
   constexpr bool kBatched = kOp == OpKind::kBatchMatmul;
   if (w.op != kOp) return kBatched ? "only batch_matmul" : "only dense";
   if (w.data_layout != (kBatched ? "BMK" : "MK") || w.kernel_layout != (kBatched ? "BNK" : "NK")) {
@@ -26,23 +25,20 @@ std::string MatmulMmaCuda<kOp>::Refuses(const Workload& w, const Target& target)
   return MatmulMma(w, target).status().message();
 }
 
-template <OpKind kOp>
-Result<ConfigSpace> MatmulMmaCuda<kOp>::DefineSpace(const Workload& w, const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto mma, MatmulMma(w, target));
-  return MmaSpace(*mma, MatmulSizesOf(w), target);
+  return MmaSpace(*mma, MmaSizesOf(w), target);
 }
 
-template <OpKind kOp>
-Result<Config> MatmulMmaCuda<kOp>::DefaultConfig(const Workload& w, const Target& target) {
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto mma, MatmulMma(w, target));
-  return MmaDefault(*mma, MatmulSizesOf(w), target);
+  return MmaDefault(*mma, MmaSizesOf(w), target);
 }
 
-template <OpKind kOp>
-Result<Kernel> MatmulMmaCuda<kOp>::Apply(const Workload& w, const Epilogue& epilogue,
-                                         const Target& target, const Config& config) {
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
   TW_ASSIGN_OR_RETURN(auto mma, MatmulMma(w, target));
-  TW_RETURN_IF_ERROR(CheckMmaBlock(*mma, MatmulSizesOf(w), target, config));
+  TW_RETURN_IF_ERROR(CheckMmaBlock(*mma, MmaSizesOf(w), target, config));
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
   Schedule s(std::move(compute));
   ScheduleMma(s, *mma, config);
@@ -50,7 +46,17 @@ Result<Kernel> MatmulMmaCuda<kOp>::Apply(const Workload& w, const Epilogue& epil
   return Kernel{std::move(s), KernelLayouts()};
 }
 
-template struct MatmulMmaCuda<OpKind::kDense>;
-template struct MatmulMmaCuda<OpKind::kBatchMatmul>;
+template <OpKind kOp>
+TemplateEntry EntryFor(std::string_view key, int version) {
+  return LoopTemplate(key, version, "cuda", MmaKnobs(), &Refuses<kOp>, &DefineSpace, &DefaultConfig,
+                      &Apply);
+}
+
+}  // namespace
+
+TemplateEntry DenseMmaCudaEntry() { return EntryFor<OpKind::kDense>("dense_mma.cuda", 3); }
+TemplateEntry BatchMatmulMmaCudaEntry() {
+  return EntryFor<OpKind::kBatchMatmul>("batch_matmul_mma.cuda", 2);
+}
 
 }  // namespace tilewright

@@ -1,5 +1,5 @@
-// Matrix products on tensor cores: blocks of rows and columns dealt to warps, copies in shared
-// memory ahead of their use, fragments in registers.
+// Matrix products on tensor cores: blocks of rows and columns distributed over warps, prefetched
+// copies in shared memory, fragments in registers.
 
 #include "src/templates/cuda/mma.h"
 
@@ -19,11 +19,28 @@ namespace tilewright {
 namespace {
 
 constexpr std::int64_t kX = MmaIntrinsic::kThreadsX, kY = MmaIntrinsic::kThreadsY;
-/// What one thread loads or stores at most in one access.
+/// Bytes of the longest load or store of a thread.
 constexpr std::int64_t kAccessBytes = 16;
 
-/// Powers of two up to `most`: how many times `unit` fits into the extent; without `partial` only
-/// those of which the extent is a multiple.
+constexpr KnobDoc kMmaKnobs[] = {
+    {"warps_m", "Warps of a block along the rows."},
+    {"warps_n", "Warps of a block along the columns."},
+    {"tiles_m", "Tensor-core products of a warp along the rows."},
+    {"tiles_n", "Tensor-core products of a warp along the columns."},
+    {"steps_k",
+     "Tensor-core products along the sum whose operands are copied to shared memory at once."},
+    {"copy_bytes", "Bytes of one access of a thread that copies an operand to shared memory."},
+    {"stages",
+     "Copies of each operand in shared memory. 1 copies before each step; more are filled "
+     "asynchronously for the steps that follow (sm_80 and later)."},
+    {"pad_bytes",
+     "Bytes left free in shared memory after the rows or columns of one thread, so that those "
+     "of the next thread are in other banks."},
+    kUnrollStepsDoc,
+};
+
+/// Returns the powers of two up to `most` with which `unit` fits into the extent; without `partial`
+/// only those that divide it.
 std::vector<std::int64_t> Powers(std::int64_t extent, std::int64_t unit, std::int64_t most,
                                  bool partial = false) {
   std::vector<std::int64_t> powers;
@@ -33,7 +50,7 @@ std::vector<std::int64_t> Powers(std::int64_t extent, std::int64_t unit, std::in
   return powers;
 }
 
-/// One config's numbers.
+/// Values of one config.
 struct Tile {
   std::int64_t warps_m, warps_n;
   std::int64_t rows, columns;  ///< of one thread
@@ -48,8 +65,9 @@ Tile TileOf(const MmaIntrinsic& mma, const Config& config) {
           config.Integer("tiles_n") * MmaIntrinsic::kColumns};
 }
 
-/// Cuts the result in blocks, warps and threads. A thread's rows and columns are neighbours; its
-/// warp's are those of eight and of four threads. Returns the innermost thread loop.
+/// Splits the result in blocks, warps and threads. Rows and columns of a thread are neighbours;
+/// those of a warp are the rows of eight threads and the columns of four. Returns the innermost
+/// thread loop.
 LoopId BindResult(Schedule& s, const MmaProduct& product, const Tile& tile, const Config& config) {
   const StageId result = product.result;
   const LoopId row = s.SpatialAxis(result, product.row);
@@ -58,7 +76,7 @@ LoopId BindResult(Schedule& s, const MmaProduct& product, const Tile& tile, cons
   for (int i = 0; i < static_cast<int>(s.stage(result).op.axes.size()); ++i) {
     if (i != product.row && i != product.column) grid.push_back(s.SpatialAxis(result, i));
   }
-  // The last block's condition stands behind the products: it depends on a thread's own rows.
+  // The condition of the last block is inside the products: it depends on the rows of a thread.
   const auto [row_block, inside] = s.Split(result, row, tile.block_rows());
   const std::vector<LoopId> y = s.SplitBy(result, inside, {tile.warps_m, kY, tile.rows});
   const std::int64_t blocks = s.Extent(column) / tile.block_columns();
@@ -73,7 +91,7 @@ LoopId BindResult(Schedule& s, const MmaProduct& product, const Tile& tile, cons
   } else if (!grid.empty()) {
     s.Bind(result, FuseAll(s, result, grid), LoopKind::kBlockZ);
   }
-  // Rows may be as many as the pixels of a batch: of the axes of a grid only x is that long.
+  // There may be as many rows as pixels of a batch: only the x axis of a grid is that long.
   s.Bind(result, rows, LoopKind::kBlockX);
   s.Bind(result, x[0], LoopKind::kBlockY);
   BindThreadLoops(s, result, {s.Fuse(result, y[0], x[1]), y[1], x[2]});
@@ -84,8 +102,8 @@ LoopId BindResult(Schedule& s, const MmaProduct& product, const Tile& tile, cons
   return x[2];
 }
 
-/// Copies in shared memory: one; more where the target copies asynchronously and there are as many
-/// steps, if each is of one instruction.
+/// Returns possible numbers of copies in shared memory: one; also more if the target copies
+/// asynchronously, up to the number of steps of one instruction each.
 Result<std::vector<std::int64_t>> StagesOf(const MmaIntrinsic& mma, const MmaSizes& sizes,
                                            const Target& target) {
   constexpr std::int64_t kMax = 4;
@@ -127,6 +145,8 @@ Result<const MmaIntrinsic*> ChooseMma(const Workload& w, const Target& target,
                      " x " + std::to_string(sizes.n) + " sums of " + std::to_string(sizes.k));
 }
 
+std::span<const KnobDoc> MmaKnobs() { return kMmaKnobs; }
+
 Result<ConfigSpace> MmaSpace(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto stages, StagesOf(mma, sizes, target));
   const bool partial = sizes.partial_rows;
@@ -142,7 +162,7 @@ Result<ConfigSpace> MmaSpace(const MmaIntrinsic& mma, const MmaSizes& sizes, con
 
 Result<Config> MmaDefault(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto space, MmaSpace(mma, sizes, target));
-  // Of each axis the tiles of a warp first, then two warps.
+  // For each axis the tiles of a warp first, then up to two warps.
   const bool partial = sizes.partial_rows;
   constexpr std::int64_t kWarpSide = 32, kWarps = 2, kSteps = 2, kStages = 3;
   const std::int64_t tiles_m = Powers(sizes.m, mma.m, kWarpSide / mma.m, partial).back();
@@ -211,7 +231,7 @@ void ScheduleMmaProduct(Schedule& s, const MmaIntrinsic& mma, const MmaProduct& 
   order.insert(order.end(), {tile_row, tile_column, row, column, depth});
   s.Reorder(sum, order);
   s.Tensorize(sum, row, mma.name);
-  // All steps in one loop: a pipeline starts and ends once.
+  // Fuses all steps to one loop, so that the pipeline starts and ends once.
   const int copies = static_cast<int>(config.Integer("stages"));
   order.resize(static_cast<std::size_t>(reductions));
   const LoopId step = copies > 1 ? FuseAll(s, sum, order) : order.back();
@@ -222,7 +242,7 @@ void ScheduleMmaProduct(Schedule& s, const MmaIntrinsic& mma, const MmaProduct& 
       FetchVectors(s, copy.stage, tile.threads(),
                    config.Integer("copy_bytes") / mma.operand.bytes());
     } else {
-      // Neighbouring threads read neighbours.
+      // Neighbouring threads read neighbouring elements.
       std::vector<LoopId> read;
       for (const int axis : copy.read_order) read.push_back(s.SpatialAxis(copy.stage, axis));
       s.Reorder(copy.stage, read);

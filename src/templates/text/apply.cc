@@ -1,7 +1,7 @@
-// Follows the text of a schedule: every primitive of it is one of Schedule, which refuses what is
-// illegal; what a refusal is about is told with the place in the text. What a text can have done
-// before there are loops (layouts, turned and packed operands) are the functions that our own
-// templates call, within what they are made for.
+// Applies the text of a schedule. Every primitive of the text is one of Schedule, which rejects
+// what is illegal; the message gets the position in the text. Before there are loops, a text can
+// set layouts and transpose and pack operands; these are the functions that built-in templates
+// call, with the same limits.
 
 #include "src/templates/text/apply.h"
 
@@ -21,11 +21,11 @@
 namespace tilewright {
 namespace {
 
-// Parts of a body after inlining, counted as a tree; and stages that a text may add.
+// Nodes of a body after inlining, counted as a tree; and stages that a text may add.
 constexpr double kMaxInlinedNodes = 16384;
 constexpr std::size_t kMaxStages = 256;
 
-/// Parts of a value, each as often as it stands in it, and the loads of one buffer among them.
+/// Nodes of a value, counted as a tree, and the loads of one buffer among them.
 struct TreeCount {
   double nodes = 1, loads = 0;
 };
@@ -99,7 +99,7 @@ void ScheduleApplier::FollowOne(const ScheduleStatement& statement, bool all) {
   switch (statement.kind) {
     case Kind::kKnob:
     case Kind::kWhere:
-      return;  // what the space is made of
+      return;  // statements of the space
     case Kind::kRequire:
       if (Integer(statement.value) != 0 || !ok()) return;
       return Fail(statement.offset, statement.second.empty() ? "this config does not hold"
@@ -150,7 +150,7 @@ void ScheduleApplier::Form(const ScheduleValue& call) {
 
 void ScheduleApplier::ArrangeOperand(const ScheduleValue& call) {
   const bool pack = Text(call.args[0]) == "pack";
-  const bool turns = !pack && call.args.size() == 3;  // a dimension that is said
+  const bool turns = !pack && call.args.size() == 3;  // the dimension is given
   if ((call.args.size() != (pack ? 4u : 2u) && !turns) || !contraction_) {
     return Fail(call.offset,
                 "expected arrange(turn, OPERAND), arrange(turn, OPERAND, DIMENSION) or "
@@ -287,7 +287,7 @@ std::vector<ScheduleTerm> ScheduleApplier::Act(const ScheduleValue& call) {
   return out;
 }
 
-/// What is asked of the schedule.
+/// Functions that return stages and loops of the schedule.
 bool ScheduleApplier::Query(const ScheduleValue& call, Terms& out) {
   const std::string& name = call.text;
   Schedule& s = *schedule_;
@@ -353,7 +353,7 @@ bool ScheduleApplier::OfLoops(const ScheduleValue& call, Terms& out) {
   return true;
 }
 
-/// What is said of one loop.
+/// Functions that annotate one loop.
 bool ScheduleApplier::Annotate(const ScheduleValue& call) {
   constexpr std::array<std::string_view, 7> kOfLoops = {"parallel", "vectorize", "unroll",   "bind",
                                                         "pragma",   "prefetch",  "tensorize"};
@@ -384,7 +384,7 @@ bool ScheduleApplier::Annotate(const ScheduleValue& call) {
   return true;
 }
 
-/// Inlining repeats what it inlines; a chain of it would repeat it without end.
+/// Limits inlining: it repeats the inlined body, and a chain of it would repeat without end.
 void ScheduleApplier::Inline(const ScheduleValue& call, StageId stage) {
   const ComputeOp& op = schedule_->stage(stage).op;
   const double nodes = TreeCounter(op.output).Count(op.body).nodes;

@@ -8,17 +8,18 @@
 
 namespace tilewright {
 
-/// Follows a text with a config: forms, then primitives on the schedule of what is computed.
+/// Applies a text with a config: layouts first, then primitives on the schedule of the computation.
 class ScheduleApplier final : public ScheduleEvaluator {
  public:
   ScheduleApplier(const ScheduleText& text, const Workload& workload, const Epilogue& epilogue,
                   const Target& target)
       : ScheduleEvaluator(text, workload, target), epilogue_(epilogue) {}
 
-  /// Errors: kInvalidArgument with the place in the text: a primitive that is refused, a condition
-  /// that does not hold.
+  /// Returns the kernel.
+  /// Errors: kInvalidArgument with the position in the text: a primitive that is rejected, a
+  /// condition that does not hold.
   Result<Kernel> Run(const Config& config);
-  /// Whether the config's conditions hold that stand before all primitives. Errors: as Run.
+  /// Checks the conditions on the config that precede all primitives. Errors: as Run.
   Status Check(const Config& config);
 
  protected:
@@ -28,7 +29,7 @@ class ScheduleApplier final : public ScheduleEvaluator {
   using Terms = std::vector<ScheduleTerm>;
 
   void SetKnobs(const Config& config);
-  /// all: also what touches stages and loops.
+  /// Evaluates statements. all: also those that touch stages and loops.
   void Follow(const std::vector<ScheduleStatement>& statements, bool all);
   void FollowOne(const ScheduleStatement& statement, bool all);
   void Begin();
@@ -36,7 +37,7 @@ class ScheduleApplier final : public ScheduleEvaluator {
   void Form(const ScheduleValue& call);
   void Arrange(const ScheduleValue& call);
   void ArrangeOperand(const ScheduleValue& call);
-  // One primitive each, by what it takes.
+  // One primitive each, grouped by arguments.
   bool Query(const ScheduleValue& call, Terms& out);
   bool OfLoops(const ScheduleValue& call, Terms& out);
   bool Annotate(const ScheduleValue& call);
@@ -49,7 +50,7 @@ class ScheduleApplier final : public ScheduleEvaluator {
 
   const Epilogue& epilogue_;
   KernelLayouts layouts_;
-  std::optional<Compute> compute_;          // once something was arranged
+  std::optional<Compute> compute_;          // set when the first operand is arranged
   std::optional<Contraction> contraction_;  // of an expression
   std::vector<Buffer> arranged_;
   std::optional<Schedule> schedule_;

@@ -16,7 +16,7 @@ std::string OperatorListOf(const std::vector<ScheduleValue>& values) {
   return out;
 }
 
-/// rank: how tight what stands around it binds.
+/// rank: precedence of the operator around the value.
 std::string TextOf(const ScheduleValue& value, int rank) {
   using Kind = ScheduleValue::Kind;
   switch (value.kind) {

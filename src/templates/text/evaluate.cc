@@ -1,6 +1,6 @@
-// Values of the texts of schedules: integers of 64 bits, texts, lists of integers, stages and
-// loops. Whatever is wrong with one is told with the place in the text; after that nothing is
-// computed any more, so that callers need not look after each step.
+// Values of schedule texts: 64-bit integers, texts, lists of integers, stages and loops. An invalid
+// value is reported with the position in the text. After that nothing more is computed, so that
+// callers need not check each step.
 
 #include "src/templates/text/evaluate.h"
 
@@ -19,8 +19,8 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t kLongestText = kMaxScheduleBytes;  // of one that is put together
-constexpr std::int64_t kMaxSplitExtent = 1 << 20;        // larger ones have no knob of factors
+constexpr std::size_t kLongestText = kMaxScheduleBytes;  // of a concatenated text
+constexpr std::int64_t kMaxSplitExtent = 1 << 20;        // larger extents have no split knob
 
 std::string_view KindOf(const ScheduleTerm& term) {
   constexpr std::array<std::string_view, 5> kKinds = {"an integer", "a text", "a list", "a stage",
@@ -146,7 +146,7 @@ ScheduleTerm ScheduleEvaluator::Operator(const ScheduleValue& value) {
     if (__builtin_sub_overflow(std::int64_t{0}, a, &negated)) Fail(value.offset, "too large");
     return negated;
   }
-  // What stands behind is not asked where it decides nothing.
+  // The second operand is evaluated only if it decides the result.
   if (op == "and") return std::int64_t{Integer(value.args[0]) != 0 && Integer(value.args[1]) != 0};
   if (op == "or") return std::int64_t{Integer(value.args[0]) != 0 || Integer(value.args[1]) != 0};
   const ScheduleTerm left = Value(value.args[0]);
@@ -222,7 +222,7 @@ ScheduleTerm ScheduleEvaluator::Range(std::size_t offset, std::int64_t low, std:
   return list;
 }
 
-/// Functions that make numbers of numbers.
+/// Functions of numbers that return numbers.
 ScheduleTerm ScheduleEvaluator::Numbers(const ScheduleValue& call) {
   const std::string& name = call.text;
   const std::int64_t a = Integer(call.args[0]);

@@ -15,21 +15,21 @@
 
 namespace tilewright {
 
-/// A loop with the stage that it is of.
+/// Loop of a stage.
 struct ScheduleLoop {
   StageId stage;
   LoopId loop;
 };
 
-/// What a value of a schedule's text can be.
+/// Value of an expression in the text of a schedule.
 using ScheduleTerm =
     std::variant<std::int64_t, std::string, std::vector<std::int64_t>, StageId, ScheduleLoop>;
 
-/// Follows the statements of a text for one workload and target: what they say of those. The first
-/// failure is kept, and nothing is done after it.
+/// Evaluator of the statements of a text for one workload and target. It keeps the first failure
+/// and does nothing after it.
 class ScheduleEvaluator {
  public:
-  /// All of them outlive this.
+  /// All arguments outlive this.
   ScheduleEvaluator(const ScheduleText& text, const Workload& workload, const Target& target);
   virtual ~ScheduleEvaluator() = default;
   ScheduleEvaluator(const ScheduleEvaluator&) = delete;
@@ -47,9 +47,9 @@ class ScheduleEvaluator {
   void Set(const std::string& name, ScheduleTerm term) { names_[name] = std::move(term); }
 
  protected:
-  /// A function of stages and loops, or of forms; 0 or more results.
+  /// Calls a function of stages, loops or layouts; returns 0 or more results.
   virtual std::vector<ScheduleTerm> Act(const ScheduleValue& call);
-  /// A call of any function.
+  /// Calls any function.
   std::vector<ScheduleTerm> Call(const ScheduleValue& call);
 
   const ScheduleText& text_;
@@ -63,7 +63,7 @@ class ScheduleEvaluator {
   ScheduleTerm OfWorkload(const ScheduleValue& call);
   ScheduleTerm Numbers(const ScheduleValue& call);
   ScheduleTerm Range(std::size_t offset, std::int64_t low, std::int64_t high);
-  /// The type of a tensor that a word or a text names.
+  /// Returns the type of the tensor that a word or a text names.
   TensorType TypeOf(const ScheduleValue& tensor);
   const CpuFeatures& Features(std::size_t offset);
 

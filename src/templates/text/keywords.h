@@ -10,30 +10,32 @@
 
 namespace tilewright {
 
-/// When a function of a schedule's text can be asked.
+/// Phase in which a function of a schedule's text can be called.
 enum class ScheduleStage : std::uint8_t {
-  kWorkload,  ///< of numbers, the workload and the target
-  kForm,      ///< says how tensors lie: before the first of stages and loops
-  kSchedule,  ///< of stages and loops
+  kWorkload,  ///< functions of numbers, the workload and the target
+  kForm,      ///< sets layouts of tensors: before the first call that touches stages and loops
+  kSchedule,  ///< functions of stages and loops
 };
 
-/// What may be called in the text of a schedule.
+/// Function of the language of schedule texts.
 struct ScheduleFunction {
   std::string_view name;
   int min_arguments, most;  ///< arguments
-  int results;              ///< names that it can be assigned to
+  int results;              ///< number of names that can be assigned
   ScheduleStage stage;
 };
-/// Null if there is none of the name.
+/// Returns the function of a name; null if there is none.
 const ScheduleFunction* FindScheduleFunction(std::string_view name);
-/// Of all of them, sorted by name.
+/// All functions, sorted by name.
 std::span<const ScheduleFunction> ScheduleFunctions();
 
-/// Names that stand for themselves (`local`, `peel`), or for a number of the target (`lanes`).
+/// Whether the name is a word of the language (`local`, `peel`) or a number of the target
+/// (`lanes`).
 bool IsScheduleKeyword(std::string_view name);
-/// ... and those of statements and functions: none of them can be given.
+/// Whether the name is a keyword, or that of a statement or function: knobs and variables cannot
+/// have it.
 bool IsReservedInSchedules(std::string_view name);
-/// What a loop can be bound to, by the word for it.
+/// Loop kinds, and the words for them.
 inline constexpr std::array<std::pair<LoopKind, std::string_view>, 7> kThreadKeywords = {
     {{LoopKind::kBlockX, "block_x"},
      {LoopKind::kBlockY, "block_y"},
@@ -42,7 +44,7 @@ inline constexpr std::array<std::pair<LoopKind, std::string_view>, 7> kThreadKey
      {LoopKind::kThreadY, "thread_y"},
      {LoopKind::kThreadZ, "thread_z"},
      {LoopKind::kVirtualThread, "virtual_thread"}}};
-/// How tight an operator binds, 1 (`or`) to 6 (a sign); 0: no operator.
+/// Precedence of an operator, 1 (`or`) to 6 (a sign); 0: not an operator.
 int ScheduleOperatorRank(std::string_view text, bool unary);
 
 }  // namespace tilewright

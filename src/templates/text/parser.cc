@@ -7,9 +7,9 @@
 //   block     = "{" {statement} "}";  values = "{" value {"," value} "}"
 //   value     = operators over: number | text | name | word | name "(" values ")" | value "[" value
 //   "]" | "(" value ")"; or, and, not, comparisons, + -, * / %, - before a value; tightest last
-// Line ends are blanks, "#" begins a comment. There are no loops and nothing calls itself, so what
-// has an end has one when it is followed, too. What depends on knobs is told from what does not
-// here: a space has to be the same for all configs of it.
+// Line ends are blanks, "#" begins a comment. There are no loops and no recursion, so applying a
+// text always ends. The parser marks which statements depend on knobs: a space has to be the same
+// for all of its configs.
 
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ using Statement = ScheduleStatement;
 
 constexpr std::size_t kLongestScheduleName = 22;  // a key has 64 characters, the hash 32 of them
 constexpr std::size_t kLongestName = 64;
-constexpr int kMaxChain = 32;  // operators of one value that are not in brackets
+constexpr int kMaxChain = 32;  // operators of one value outside brackets
 
 class TextParser {
  public:
@@ -140,7 +140,7 @@ class TextParser {
     return statement;
   }
 
-  /// For what says which configs there are: it stands before all primitives, and in no block.
+  /// Checks a statement that defines the configs: it precedes all primitives, and is in no block.
   Status CheckIsHead(const Statement& statement, int depth, std::string_view what) const {
     if (depth > 0) return ErrorAt(statement.offset, fmt::format("{} inside of a block", what));
     if (touched_) {
@@ -226,7 +226,7 @@ class TextParser {
     statement.kind = Statement::Kind::kIf;
     TW_RETURN_IF_ERROR(Next());
     TW_ASSIGN_OR_RETURN(statement.value, OneValue(0));
-    // What is assigned in a block depends on what the block depends on.
+    // A variable that is assigned in a block depends on all that the block depends on.
     const bool outer = in_config_block_;
     in_config_block_ = in_config_block_ || value_of_config_ || value_of_schedule_;
     statement.of_config = in_config_block_;
@@ -429,14 +429,14 @@ class TextParser {
   ScheduleText& out_;
   std::size_t position_ = 0;
   ScheduleToken token_;
-  std::map<std::string, bool> names_;  // whether it depends on knobs
+  std::map<std::string, bool> names_;  // whether the name depends on knobs
   std::set<std::string> knob_names_;
   std::size_t statements_ = 0, values_ = 0, knobs_ = 0;
   bool touched_ = false, in_config_block_ = false;
-  bool value_of_config_ = false, value_of_schedule_ = false;  // of the statement being read
+  bool value_of_config_ = false, value_of_schedule_ = false;  // of the statement being parsed
 };
 
-/// 160 bits of a text's SHA-256, five to a letter.
+/// Returns 160 bits of a text's SHA-256, five to a letter.
 std::string HashName(std::string_view text) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz234567";
   constexpr std::size_t kHashBytes = 20;
@@ -470,7 +470,7 @@ Result<ScheduleText> ParseScheduleText(std::string_view text, std::string_view f
   schedule.file = std::string(file);
   TW_RETURN_IF_ERROR(TextParser(schedule).Run());
   schedule.text = CanonicalScheduleText(schedule);
-  // Who reads it later reads this form.
+  // Readers parse this form later.
   if (schedule.text.size() > kMaxScheduleBytes) {
     return InvalidArgument(fmt::format("{}: {} bytes in canonical form, expected at most {}", file,
                                        schedule.text.size(), kMaxScheduleBytes));

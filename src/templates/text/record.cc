@@ -1,6 +1,6 @@
-// A schedule as the text that makes it: the primitives that were applied to it, one a line, with a
-// name for each stage and loop. What is written is read again and followed, and has to give the
-// very same loops: a text that means something else is never handed out.
+// Writes a schedule as the text that makes it: the primitives that were applied, one a line, with a
+// name for each stage and loop. The text is parsed and applied again and has to give the same
+// loops; otherwise it is not returned.
 
 #include <fmt/format.h>
 
@@ -78,7 +78,7 @@ class Recorder {
     out_ += fmt::format("{} = {}({}, {})\n", name, axis, of, place);
     return name;
   }
-  /// The step's loops, as arguments.
+  /// Loops of the step, as arguments.
   std::string LoopsOf(const Schedule::Step& step, std::size_t count) {
     std::string list;
     for (std::size_t i = 0; i < count; ++i) {
@@ -213,7 +213,7 @@ std::string LayoutsText(const KernelLayouts& layouts) {
   return out;
 }
 
-/// Loops as text; of what cannot be lowered, why.
+/// Lowered loops as text, or the reason why the schedule cannot be lowered.
 std::string LoweredText(const Schedule& schedule, const Target& target) {
   const auto program = Lower(schedule, "kernel", LowerLimitsFor(target));
   return program.ok() ? ToString(*program) : program.status().message();
@@ -229,7 +229,7 @@ Result<std::string> TextOfKernel(const Kernel& kernel, const Workload& workload,
                                  workload.op_name(), target.device(), workload.Key());
   for (const std::string& arranged : kernel.arranged)
     text += fmt::format("arrange({})\n", arranged);
-  // The form of an expression is what its operands were arranged by.
+  // The layouts of an expression follow from how its operands were arranged.
   if (workload.op != OpKind::kExpression) text += LayoutsText(kernel.layouts);
   TW_ASSIGN_OR_RETURN(auto primitives, Recorder(kernel.schedule).Run());
   text += primitives;

@@ -10,15 +10,15 @@ namespace tilewright {
 
 enum class ScheduleTokenKind : std::uint8_t { kName, kInteger, kText, kPunctuation, kEnd };
 
-/// A word, number, sign or quoted text of a schedule.
+/// Token of a schedule: a word, number, sign or quoted text.
 struct ScheduleToken {
   ScheduleTokenKind kind = ScheduleTokenKind::kEnd;
-  std::string_view text;   ///< of a text: without its quotes; valid as long as the source
+  std::string_view text;   ///< of a quoted text without the quotes; valid as long as the source
   std::size_t offset = 0;  ///< in the source
 };
 
-/// The next one of `schedule.source` from `position` on, which is moved behind it.
-/// Errors: kInvalidArgument with the place.
+/// Returns the next token of `schedule.source` from `position` on, and moves `position` after it.
+/// Errors: kInvalidArgument with the position in the text.
 Result<ScheduleToken> NextScheduleToken(const ScheduleText& schedule, std::size_t& position);
 
 }  // namespace tilewright

@@ -11,10 +11,10 @@
 namespace tilewright {
 namespace {
 
-// Configs that are looked through for a first one that holds, where the default one does not.
+// Configs that are tried for one whose conditions hold, if those of the default one do not.
 constexpr std::int64_t kMaxTried = 4096;
 
-/// What a text says before its first primitive.
+/// Evaluator of the statements before the first primitive.
 class SpaceReader final : public ScheduleEvaluator {
  public:
   using ScheduleEvaluator::ScheduleEvaluator;
@@ -90,7 +90,8 @@ class SpaceReader final : public ScheduleEvaluator {
     }
   }
 
-  /// The largest value that is not above the one that is asked for (of factors: the last one).
+  /// Returns the position of the largest value (of factors: the largest last one) that is at most
+  /// the requested one.
   std::int64_t DefaultOf(const Knob& knob, const ScheduleValue& asked) {
     const std::int64_t wanted = Integer(asked);
     std::int64_t best = 0, best_value = -1;

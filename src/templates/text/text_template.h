@@ -5,18 +5,19 @@
 
 namespace tilewright {
 
-/// The template that a text is. The text outlives it.
+/// Returns the entry of the template that a text is. The text outlives it.
 TemplateEntry EntryOfText(const ScheduleText& text);
 
-/// Adds the template of a text; the registry and its copies keep it. One that is there already is
-/// not added again.
+/// Adds the template of a text; the registry and its copies keep the text. Does nothing if the same
+/// text was added before.
 /// Errors: kInvalidArgument for another text of the same key.
 Status AddScheduleText(TemplateRegistry& templates, ScheduleText text);
 
-/// A kernel as a text that gives it for the one workload: the primitives that were applied, with
-/// names, ready to be edited. name: of the schedule, up to 22 letters, digits and '_'.
-/// Errors: kUnsupported where it does what no text says (a library's call), or if what is read back
-/// is not the same schedule.
+/// Returns a text that gives the kernel for one workload: the primitives that were applied, with
+/// names, ready to be edited.
+/// name: of the schedule, up to 22 letters, digits and '_'.
+/// Errors: kUnsupported if the kernel has steps that no text can express (a call of a library), or
+/// if the text, parsed again, gives another schedule.
 Result<std::string> TextOfKernel(const Kernel& kernel, const Workload& workload,
                                  const Epilogue& epilogue, const Target& target,
                                  std::string_view name);

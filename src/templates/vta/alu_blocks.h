@@ -3,33 +3,39 @@
 #include <functional>
 
 #include "src/space/config.h"
+#include "src/templates/registry.h"
 #include "src/templates/vta/alu_epilogue.h"
 #include "src/tensor/workload.h"
 
 namespace tilewright {
 
-// What the templates of VTA operators without products are made of: the knobs tile_co, tile_h and
-// tile_w of AutoTVM's `add.vta`, over the result.
+// Parts of the templates of VTA operators without products, which have the knobs of AutoTVM's
+// `add.vta` over the result.
 
-/// Sizes of the result in blocks. `op`: the operator that the template serves.
-/// Errors: kUnsupported with what the ALU cannot do.
+/// Returns the sizes of the result in blocks. op: the operator of the template.
+/// Errors: kUnsupported with the operation that the ALU lacks.
 Result<vta::ResultBlocks> AluResultOf(const vta::Design& design, const Workload& workload,
                                       OpKind op);
 
-/// The knobs over a result.
+/// Documentation of the knobs over a result.
+inline constexpr KnobDoc kAluKnobs[] = {
+    {"tile_co", "Channel blocks of the result: tiles, channel blocks of one tile."},
+    {"tile_h", "Rows of the result: tiles, rows of one tile."},
+    {"tile_w", "Columns of the result: tiles, columns of one tile."}};
 Result<ConfigSpace> AluSpace(const vta::ResultBlocks& result);
-/// `result` in the blocks of a config.
+/// Returns `result` with the blocks of a config.
 vta::ResultBlocks WithBlocks(vta::ResultBlocks result, const Config& config);
 
-/// The config with the largest blocks that `builds` says yes to, of equal ones that with longer
-/// rows: fewer instructions, and fewer rows for the transfers. The first one of the space if
-/// there is none.
+/// Returns the config with the largest blocks for which `builds` returns true; of equal ones that
+/// with longer rows, since it needs fewer instructions, and fewer rows for the transfers. The first
+/// config of the space if there is none.
 Config LargestBlocks(const ConfigSpace& space, const vta::ResultBlocks& result,
                      const std::function<bool(const vta::ResultBlocks&)>& builds);
 
-/// All that the ALU does for a workload without products: its own operation, then the epilogue.
+/// Returns the steps of the ALU for a workload without products: its own operation, then the
+/// epilogue.
 Epilogue AluSteps(const Workload& workload, const Epilogue& epilogue);
-/// The operations on the result of any workload, as the ALU executes them.
+/// Returns the operations on the result of any workload, as the ALU executes them.
 /// Errors: those of VtaEpilogueOf.
 Result<VtaEpilogue> VtaStepsOf(const vta::Design& design, const Workload& workload,
                                const Epilogue& epilogue);

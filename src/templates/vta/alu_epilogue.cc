@@ -1,4 +1,4 @@
-// An epilogue as the steps of the ALU of a VTA.
+// Translation of an epilogue to the operations of a VTA's ALU.
 
 #include "src/templates/vta/alu_epilogue.h"
 
@@ -15,10 +15,10 @@ namespace {
 using vta::AluOp;
 using Operand = vta::EpilogueStep::Operand;
 
-// Hardware decodes five bits of a shift amount, the uppermost a sign.
+// The hardware decodes five bits of a shift amount, of which the highest is a sign.
 constexpr double kMaxShift = 15;
 
-/// Translates an epilogue step by step.
+/// Translator of an epilogue, step by step.
 class Translator {
  public:
   Translator(const vta::Design& design, bool gemm_adds) : design_(design), gemm_adds_(gemm_adds) {}
@@ -129,8 +129,8 @@ class Translator {
     return {};
   }
 
-  /// Narrowing happens when the result is stored; in between it may only stand where it changes
-  /// nothing.
+  /// Adds a cast. The result is narrowed when it is stored; an earlier cast is allowed only where
+  /// it changes nothing.
   Status Cast(std::optional<DataType> dtype) {
     if (dtype == kInt8) {
       narrow_ = true;
@@ -149,7 +149,7 @@ class Translator {
   const bool gemm_adds_;
   VtaEpilogue result_;
   bool narrow_ = false;         // the value is int8 now
-  bool range_is_int8_ = false;  // the last operation was a clip to what int8 holds
+  bool range_is_int8_ = false;  // the last operation was a clip to the range of int8
 };
 
 }  // namespace

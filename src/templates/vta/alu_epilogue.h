@@ -10,21 +10,21 @@
 
 namespace tilewright {
 
-/// Only the functional simulator and the OpenCL design load int8 data into the accumulator and
-/// multiply on the ALU.
+/// Whether the design loads int8 data into the accumulator and multiplies on the ALU. Only the
+/// functional simulator and the OpenCL design do.
 bool IsExtended(const vta::Design& design);
 
-/// An epilogue as the ALU executes it.
+/// Epilogue as the ALU executes it.
 struct VtaEpilogue {
   std::vector<vta::EpilogueStep> steps;
-  /// For each tensor operand of the epilogue, in order: what has to be added to its elements before
+  /// For each tensor operand of the epilogue, in order: the addend of its elements, added before
   /// the launch. A constant that follows a bias is merged into it and costs no operation.
   std::vector<std::int32_t> operand_addends;
 };
-/// Errors: kUnsupported with the step that the ALU cannot do; an epilogue has to end in int8, as
-/// stores narrow to it.
+/// Translates an epilogue. It has to end in int8, since stores narrow to it.
 /// gemm_adds: int8 tensors are added by products, so no design has to load them into the
-///            accumulator.
+/// accumulator.
+/// Errors: kUnsupported with the step that the ALU cannot execute.
 Result<VtaEpilogue> VtaEpilogueOf(const vta::Design& design, const Epilogue& epilogue,
                                   bool gemm_adds = false);
 

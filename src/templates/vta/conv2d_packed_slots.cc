@@ -1,4 +1,4 @@
-#include "src/templates/vta/conv2d_packed_slots.h"
+#include "src/templates/vta/templates.h"
 
 #include <algorithm>
 #include <limits>
@@ -19,10 +19,10 @@ using vta::PackedConv2d;
 using vta::SlotConv2dPlan;
 using Operand = vta::EpilogueStep::Operand;
 
-// Streams that are timed for a default: some hundredths of a second.
+// Streams that are timed for a default config, in some hundredths of a second.
 constexpr int kMaxTimed = 100;
 
-/// Errors: those of PackedConv2dOf; kUnsupported for what the slots are not made for.
+/// Errors: those of PackedConv2dOf; kUnsupported for convolutions that the slots do not support.
 Result<PackedConv2d> SlotsShapeOf(const vta::Design& design, const Workload& workload) {
   TW_ASSIGN_OR_RETURN(auto conv, PackedConv2dOf(design, workload));
   if (conv.extra_pad_h != 0 || conv.extra_pad_w != 0) {
@@ -44,7 +44,7 @@ SlotConv2dPlan PlanOf(const Config& config) {
           .unrolled = static_cast<vta::UnrolledLoop>(config.Integer("unrolled"))};
 }
 
-/// `plan` as it is built with an epilogue.
+/// Returns `plan` completed for an epilogue.
 SlotConv2dPlan Completed(const vta::Design& design, const PackedConv2d& conv, SlotConv2dPlan plan,
                          const std::vector<vta::EpilogueStep>& epilogue) {
   plan.gemm_adds = std::ranges::any_of(epilogue, [](const vta::EpilogueStep& step) {
@@ -53,12 +53,12 @@ SlotConv2dPlan Completed(const vta::Design& design, const PackedConv2d& conv, Sl
   return FillSlots(design, conv, plan, epilogue);
 }
 
-/// What an epilogue of a quantized network takes at most: a bias and a residual.
+/// Largest epilogue of a quantized network: a bias and a residual.
 std::vector<vta::EpilogueStep> LargestEpilogue() {
   return {{vta::AluOp::kAdd, Operand::kPerChannel, 0}, {vta::AluOp::kAdd, Operand::kTensorInt8, 0}};
 }
 
-/// Configs of a space, by index, whose values of some knobs are among these.
+/// Returns the configs of a space, by index, that have one of these values for each of some knobs.
 std::vector<Config> ConfigsWith(
     const ConfigSpace& space,
     const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& fixed) {
@@ -80,16 +80,32 @@ std::vector<Config> ConfigsWith(
   return configs;
 }
 
-}  // namespace
-
-std::string Conv2dPackedSlotsVta::Refuses(const Workload& workload, const Target& target) {
+std::string Refuses(const Workload& workload, const Target& target) {
   const auto vta = VtaTargetOf(target);
   if (!vta.ok()) return vta.status().message();
   return SlotsShapeOf(vta->design, workload).status().message();
 }
 
-Result<ConfigSpace> Conv2dPackedSlotsVta::DefineSpace(const Workload& workload,
-                                                      const Target& target) {
+constexpr KnobDoc kKnobs[] = {
+    {"tile_h", "Rows of one tile of the result; the last tile has the rest."},
+    {"tile_w", "Columns of one tile of the result; the last tile has the rest."},
+    {"tile_ci", "Input channel blocks that are loaded and multiplied at once."},
+    {"tile_co", "Output channel blocks of one tile of the result."},
+    {"inp_slots", "Blocks of data that are on the chip at the same time. 0: as many as fit."},
+    {"wgt_slots", "Blocks of weights that are on the chip at the same time. 0: as many as fit."},
+    {"acc_slots", "Tiles of sums that are on the chip at the same time."},
+    {"channels_outer",
+     "1 computes all positions of one tile of output channels before the next tile of "
+     "channels, 0 all tiles of channels of one position before the next position."},
+    {"serpentine",
+     "1 reverses every other pass over the input channels and over the inner loop of tiles, so"
+     " that blocks on the chip are used again."},
+    {"unrolled",
+     "The loop of a tile that becomes micro-ops, in addition to columns and kernel taps: 0 "
+     "rows, 1 input channels, 2 output channels."},
+};
+
+Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target) {
   const auto vta = VtaTargetOf(target);
   TW_RETURN_IF_ERROR(vta);
   TW_ASSIGN_OR_RETURN(const auto conv, SlotsShapeOf(vta->design, workload));
@@ -110,8 +126,9 @@ Result<ConfigSpace> Conv2dPackedSlotsVta::DefineSpace(const Workload& workload,
   return MakeSpace(std::move(knobs));
 }
 
-// Double buffered, with rows as they are: the fastest of those whose lower bounds are least.
-Result<Config> Conv2dPackedSlotsVta::DefaultConfig(const Workload& workload, const Target& target) {
+// Returns the fastest config of those with the least lower bounds, double buffered and with whole
+// rows.
+Result<Config> DefaultConfig(const Workload& workload, const Target& target) {
   TW_ASSIGN_OR_RETURN(const auto space, DefineSpace(workload, target));
   const VtaTarget vta = *VtaTargetOf(target);
   const PackedConv2d conv = *SlotsShapeOf(vta.design, workload);
@@ -152,9 +169,8 @@ Result<Config> Conv2dPackedSlotsVta::DefaultConfig(const Workload& workload, con
   return best != nullptr ? *best : space.At(0);
 }
 
-Result<vta::Stream> Conv2dPackedSlotsVta::BuildStream(const Workload& workload,
-                                                      const Epilogue& epilogue,
-                                                      const Target& target, const Config& config) {
+Result<vta::Stream> BuildStream(const Workload& workload, const Epilogue& epilogue,
+                                const Target& target, const Config& config) {
   const auto vta = VtaTargetOf(target);
   TW_RETURN_IF_ERROR(vta);
   TW_ASSIGN_OR_RETURN(const auto conv, SlotsShapeOf(vta->design, workload));
@@ -163,6 +179,20 @@ Result<vta::Stream> Conv2dPackedSlotsVta::BuildStream(const Workload& workload,
   const std::vector<vta::EpilogueStep>& steps = translated.steps;
   return vta::BuildSlotConv2d(vta->design, conv,
                               Completed(vta->design, conv, PlanOf(config), steps), steps);
+}
+
+}  // namespace
+
+TemplateEntry Conv2dPackedSlotsVtaEntry() {
+  return {"conv2d_packed_slots.vta",
+          1,
+          "vta",
+          kKnobs,
+          &Refuses,
+          &DefineSpace,
+          &DefaultConfig,
+          nullptr,
+          &BuildStream};
 }
 
 }  // namespace tilewright

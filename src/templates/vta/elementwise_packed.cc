@@ -1,4 +1,9 @@
-#include "src/templates/vta/elementwise_packed.h"
+// Elementwise operators on packed tensors of a VTA. A block is loaded, computed in place and
+// stored; the stream of add.vta and multiply.vta is the original compiler's, instruction by
+// instruction. Buffers: data, output, the second tensor (if there is one), operands. Layout
+// NCHW<batch>n<block>c.
+
+#include "src/templates/vta/templates.h"
 
 #include "src/templates/vta/alu_blocks.h"
 #include "src/templates/vta/vta_target.h"
@@ -7,8 +12,8 @@
 namespace tilewright {
 namespace {
 
-/// What an operator of a quantized network has to find room for at most: the tensors of its own, or
-/// one of the epilogue's, and a bias.
+/// Largest steps of an operator of a quantized network: its own tensors, or one of the epilogue,
+/// and a bias.
 std::vector<vta::EpilogueStep> LargestSteps(const Workload& workload) {
   using Operand = vta::EpilogueStep::Operand;
   const bool int8 = workload.has_weight() && workload.weight.dtype == kInt8;
@@ -16,27 +21,23 @@ std::vector<vta::EpilogueStep> LargestSteps(const Workload& workload) {
           {vta::AluOp::kAdd, Operand::kPerChannel, 0}};
 }
 
-}  // namespace
-
 template <OpKind kOp>
-std::string ElementwisePackedVta<kOp>::Refuses(const Workload& workload, const Target& target) {
+std::string Refuses(const Workload& workload, const Target& target) {
   const auto vta = VtaTargetOf(target);
   if (!vta.ok()) return vta.status().message();
   return AluResultOf(vta->design, workload, kOp).status().message();
 }
 
 template <OpKind kOp>
-Result<ConfigSpace> ElementwisePackedVta<kOp>::DefineSpace(const Workload& workload,
-                                                           const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target) {
   TW_ASSIGN_OR_RETURN(const auto vta, VtaTargetOf(target));
   TW_ASSIGN_OR_RETURN(const auto result, AluResultOf(vta.design, workload, kOp));
   return AluSpace(result);
 }
 
 template <OpKind kOp>
-Result<Config> ElementwisePackedVta<kOp>::DefaultConfig(const Workload& workload,
-                                                        const Target& target) {
-  TW_ASSIGN_OR_RETURN(const auto space, DefineSpace(workload, target));
+Result<Config> DefaultConfig(const Workload& workload, const Target& target) {
+  TW_ASSIGN_OR_RETURN(const auto space, DefineSpace<kOp>(workload, target));
   const vta::Design design = VtaTargetOf(target)->design;
   const std::vector<vta::EpilogueStep> steps = LargestSteps(workload);
   const bool int8_data = workload.data.dtype == kInt8;
@@ -46,10 +47,8 @@ Result<Config> ElementwisePackedVta<kOp>::DefaultConfig(const Workload& workload
 }
 
 template <OpKind kOp>
-Result<vta::Stream> ElementwisePackedVta<kOp>::BuildStream(const Workload& workload,
-                                                           const Epilogue& epilogue,
-                                                           const Target& target,
-                                                           const Config& config) {
+Result<vta::Stream> BuildStream(const Workload& workload, const Epilogue& epilogue,
+                                const Target& target, const Config& config) {
   const auto vta = VtaTargetOf(target);
   TW_RETURN_IF_ERROR(vta);
   TW_ASSIGN_OR_RETURN(const auto result, AluResultOf(vta->design, workload, kOp));
@@ -58,8 +57,25 @@ Result<vta::Stream> ElementwisePackedVta<kOp>::BuildStream(const Workload& workl
                              steps.steps);
 }
 
-template struct ElementwisePackedVta<OpKind::kAdd>;
-template struct ElementwisePackedVta<OpKind::kMul>;
-template struct ElementwisePackedVta<OpKind::kIdentity>;
+template <OpKind kOp>
+TemplateEntry EntryFor(std::string_view key) {
+  return {key,
+          1,
+          "vta",
+          kAluKnobs,
+          &Refuses<kOp>,
+          &DefineSpace<kOp>,
+          &DefaultConfig<kOp>,
+          nullptr,
+          &BuildStream<kOp>};
+}
+
+}  // namespace
+
+TemplateEntry AddVtaEntry() { return EntryFor<OpKind::kAdd>("add.vta"); }
+TemplateEntry MultiplyVtaEntry() { return EntryFor<OpKind::kMul>("multiply.vta"); }
+TemplateEntry ElementwisePackedVtaEntry() {
+  return EntryFor<OpKind::kIdentity>("elementwise_packed.vta");
+}
 
 }  // namespace tilewright

@@ -8,11 +8,11 @@
 namespace tilewright {
 namespace {
 
-/// Streams of one virtual thread, as the original compiler makes them too, leave a token.
+/// Streams of one virtual thread leave a token, as those of the original compiler do.
 constexpr bool kTokensMayBeLeft = true;
 
-/// An operand as the accelerator loads it: values per channel become a tile for each block of them,
-/// every row of it the same; `addend` is added to int32 elements.
+/// Returns an operand as the accelerator loads it. Values per channel become a tile for each block
+/// of them, with equal rows; `addend` is added to int32 elements.
 std::vector<std::byte> OperandBytes(const vta::Design& design, const Tensor& tensor,
                                     const TensorType& result, std::int32_t addend) {
   const std::span raw(tensor.data(), static_cast<std::size_t>(tensor.bytes()));

@@ -1,4 +1,7 @@
-#include "src/templates/vta/max_pool2d_packed.h"
+// Maximum pooling of packed int8 tensors on the ALU of a VTA (vta::BuildPackedPool). Buffers: data,
+// output. Layout NCHW<batch>n<block>c.
+
+#include "src/templates/vta/templates.h"
 
 #include "src/templates/vta/alu_blocks.h"
 #include "src/templates/vta/vta_target.h"
@@ -24,22 +27,19 @@ Result<vta::ResultBlocks> ResultOf(const vta::Design& design, const Workload& wo
   return result;
 }
 
-}  // namespace
-
-std::string MaxPool2dPackedVta::Refuses(const Workload& workload, const Target& target) {
+std::string Refuses(const Workload& workload, const Target& target) {
   const auto vta = VtaTargetOf(target);
   if (!vta.ok()) return vta.status().message();
   return ResultOf(vta->design, workload).status().message();
 }
 
-Result<ConfigSpace> MaxPool2dPackedVta::DefineSpace(const Workload& workload,
-                                                    const Target& target) {
+Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target) {
   TW_ASSIGN_OR_RETURN(const auto vta, VtaTargetOf(target));
   TW_ASSIGN_OR_RETURN(const auto result, ResultOf(vta.design, workload));
   return AluSpace(result);
 }
 
-Result<Config> MaxPool2dPackedVta::DefaultConfig(const Workload& workload, const Target& target) {
+Result<Config> DefaultConfig(const Workload& workload, const Target& target) {
   TW_ASSIGN_OR_RETURN(const auto space, DefineSpace(workload, target));
   const vta::Design design = VtaTargetOf(target)->design;
   const vta::PackedPool pool = PoolOf(workload);
@@ -48,14 +48,20 @@ Result<Config> MaxPool2dPackedVta::DefaultConfig(const Workload& workload, const
   });
 }
 
-Result<vta::Stream> MaxPool2dPackedVta::BuildStream(const Workload& workload,
-                                                    const Epilogue& epilogue, const Target& target,
-                                                    const Config& config) {
+Result<vta::Stream> BuildStream(const Workload& workload, const Epilogue& epilogue,
+                                const Target& target, const Config& config) {
   const auto vta = VtaTargetOf(target);
   TW_RETURN_IF_ERROR(vta);
   TW_ASSIGN_OR_RETURN(const auto result, ResultOf(vta->design, workload));
   if (!epilogue.steps.empty()) return Unsupported("expected no epilogue");
   return vta::BuildPackedPool(vta->design, PoolOf(workload), WithBlocks(result, config));
+}
+
+}  // namespace
+
+TemplateEntry MaxPool2dPackedVtaEntry() {
+  return {"max_pool2d_packed.vta", 1,       "vta",       kAluKnobs, &Refuses, &DefineSpace,
+          &DefaultConfig,          nullptr, &BuildStream};
 }
 
 }  // namespace tilewright

@@ -5,27 +5,19 @@
 namespace tilewright {
 namespace {
 
-/// A convolution in blocks. Errors: kUnsupported with what a packed one cannot be.
+/// Returns a convolution in blocks. Errors: kUnsupported with the property that a packed one cannot
+/// have.
 Result<vta::PackedConv2d> BlocksOf(const vta::Design& design, const Workload& workload) {
   TW_ASSIGN_OR_RETURN(auto shape, PackedConvShapeOf(design, workload));
   if (shape.k / shape.groups % design.block() != 0) {
     return Unsupported(fmt::format("{} groups of {} output channels, expected blocks of {}",
                                    shape.groups, shape.k / shape.groups, design.block()));
   }
-  return vta::PackedConv2d{.batch = shape.n / design.batch(),
-                           .ci = shape.c / shape.groups / design.block(),
-                           .co = shape.k / design.block(),
-                           .height = shape.h,
-                           .width = shape.w,
-                           .kernel_h = shape.r,
-                           .kernel_w = shape.s,
-                           .stride_h = shape.stride_h,
-                           .stride_w = shape.stride_w,
-                           .pad_h = shape.pad_top,
-                           .pad_w = shape.pad_left,
-                           .groups = shape.groups,
-                           .extra_pad_h = shape.pad_bottom - shape.pad_top,
-                           .extra_pad_w = shape.pad_right - shape.pad_left};
+  auto conv = InBlocks<vta::PackedConv2d>(design, shape);
+  conv.groups = shape.groups;
+  conv.extra_pad_h = shape.pad_bottom - shape.pad_top;
+  conv.extra_pad_w = shape.pad_right - shape.pad_left;
+  return conv;
 }
 
 }  // namespace

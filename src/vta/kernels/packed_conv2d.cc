@@ -68,31 +68,40 @@ Status CheckShape(const PackedConv2d& conv) {
   return Status();
 }
 
+Result<PackedOperator> TileConv(const ConvSums& sums, const PackedConv2dTiles& tiles) {
+  const AxisSplit splits[] = {{"tile_h", sums.out_height, tiles.h, tiles.h_threads},
+                              {"tile_w", sums.out_width, tiles.w, 1},
+                              {"tile_ci", sums.ci, tiles.ci, 1},
+                              {"tile_co", sums.co, tiles.co, tiles.oc_threads}};
+  TW_RETURN_IF_ERROR(CheckSplits(splits));
+  const KernelBlocks kernel = {sums.ci, sums.taps, tiles.co, tiles.ci};
+  PackedOperator op;
+  op.tiles = {{sums.batch, sums.co, sums.out_height, sums.out_width, tiles.co, tiles.h, tiles.w},
+              tiles.oc_threads,
+              tiles.h_threads};
+  op.wgt_entries = kernel.entries();
+  op.slices = sums.ci / tiles.ci;
+  op.load_wgt = [kernel](const BlockIndex& tile, const StepIndex& step) {
+    return KernelTransfer(kernel, tile.channel, step.slice);
+  };
+  return op;
+}
+
 Result<PackedOperator> SchedulePackedConv2d(const PackedConv2d& conv,
                                             const PackedConv2dTiles& tiles) {
   TW_RETURN_IF_ERROR(CheckShape(conv));
-  const AxisSplit splits[] = {{"tile_h", conv.out_height(), tiles.h, tiles.h_threads},
-                              {"tile_w", conv.out_width(), tiles.w, 1},
-                              {"tile_ci", conv.ci, tiles.ci, 1},
-                              {"tile_co", conv.co, tiles.co, tiles.oc_threads}};
-  TW_RETURN_IF_ERROR(CheckSplits(splits));
+  TW_ASSIGN_OR_RETURN(auto op, TileConv({conv.batch, conv.ci, conv.co, conv.out_height(),
+                                         conv.out_width(), conv.kernel_h * conv.kernel_w},
+                                        tiles));
   TW_ASSIGN_OR_RETURN(const auto groups, GroupsOf(conv, tiles));
-  const KernelBlocks kernel = {conv.ci, conv.kernel_h * conv.kernel_w, tiles.co, tiles.ci};
   const ImageWindow image = {
       .height = conv.height,
       .width = conv.width,
       .window_h = (tiles.h - 1) * conv.stride_h + conv.kernel_h,
       .window_w = (tiles.w - 1) * conv.stride_w + conv.kernel_w,
       .padded = conv.padded_height() > conv.height || conv.padded_width() > conv.width};
-  PackedOperator op;
-  op.tiles = {
-      {conv.batch, conv.co, conv.out_height(), conv.out_width(), tiles.co, tiles.h, tiles.w},
-      tiles.oc_threads,
-      tiles.h_threads};
   op.inp_entries = groups.count * tiles.ci * image.window_h * image.window_w;
-  op.wgt_entries = kernel.entries();
   op.parts = {{GemmProduct(conv, tiles, groups, image)}};
-  op.slices = conv.ci / tiles.ci;
   const std::int64_t group_count = groups.count;  // Clang 14 cannot capture a structured binding
   op.load_inp = [conv, tiles, group_count, image](const BlockIndex& tile, const StepIndex& step) {
     const std::int64_t group = tile.channel * tiles.co / (conv.co / conv.groups);
@@ -100,9 +109,6 @@ Result<PackedOperator> SchedulePackedConv2d(const PackedConv2d& conv,
     return WindowTransfer(image, {first, group_count, tiles.ci, conv.ci},
                           tile.row * tiles.h * conv.stride_h - conv.pad_h,
                           tile.column * tiles.w * conv.stride_w - conv.pad_w);
-  };
-  op.load_wgt = [kernel](const BlockIndex& tile, const StepIndex& step) {
-    return KernelTransfer(kernel, tile.channel, step.slice);
   };
   return op;
 }

@@ -45,6 +45,16 @@ struct PackedConv2dTiles {
   std::int64_t threads() const { return oc_threads * h_threads; }
 };
 
+/// Sizes of a convolution, transposed or not, that tiles cut.
+struct ConvSums {
+  std::int64_t batch, ci, co;
+  std::int64_t out_height, out_width;
+  std::int64_t taps;  ///< of the kernel, for each pair of channels
+};
+/// Makes the tiles, slices and weights of a schedule; the caller adds activations and products.
+/// Errors: those of CheckSplits.
+Result<PackedOperator> TileConv(const ConvSums& sums, const PackedConv2dTiles& tiles);
+
 /// Schedules the convolution.
 /// Errors: kInvalidArgument with the reason if extents do not divide, both thread knobs are used,
 ///         or a tile has neither whole groups nor a part of one.

@@ -150,11 +150,9 @@ std::vector<Product> GemmProducts(const PackedConv2dTranspose& conv, const Packe
 Result<PackedOperator> SchedulePackedConv2dTranspose(const PackedConv2dTranspose& conv,
                                                      const PackedConv2dTiles& tiles) {
   TW_RETURN_IF_ERROR(CheckShape(conv));
-  const AxisSplit splits[] = {{"tile_h", conv.out_height, tiles.h, tiles.h_threads},
-                              {"tile_w", conv.out_width, tiles.w, 1},
-                              {"tile_ci", conv.ci, tiles.ci, 1},
-                              {"tile_co", conv.co, tiles.co, tiles.oc_threads}};
-  TW_RETURN_IF_ERROR(CheckSplits(splits));
+  TW_ASSIGN_OR_RETURN(auto op, TileConv({conv.batch, conv.ci, conv.co, conv.out_height,
+                                         conv.out_width, conv.kernel_h * conv.kernel_w},
+                                        tiles));
   TW_RETURN_IF_ERROR(CheckPhases("tile_h", conv.out_height, tiles.h, conv.stride_h));
   TW_RETURN_IF_ERROR(CheckPhases("tile_w", conv.out_width, tiles.w, conv.stride_w));
   TW_ASSIGN_OR_RETURN(const auto rows, AxisOf(tiles.h, conv.kernel_h, conv.stride_h, conv.pad_h));
@@ -172,21 +170,11 @@ Result<PackedOperator> SchedulePackedConv2dTranspose(const PackedConv2dTranspose
                              .padded = top < 0 || left < 0 ||
                                        last_row + top + rows.extent > conv.height ||
                                        last_column + left + columns.extent > conv.width};
-  const KernelBlocks kernel = {conv.ci, conv.kernel_h * conv.kernel_w, tiles.co, tiles.ci};
-  PackedOperator op;
-  op.tiles = {{conv.batch, conv.co, conv.out_height, conv.out_width, tiles.co, tiles.h, tiles.w},
-              tiles.oc_threads,
-              tiles.h_threads};
   op.inp_entries = tiles.ci * image.window_h * image.window_w;
-  op.wgt_entries = kernel.entries();
   op.parts = {GemmProducts(conv, tiles, rows, columns)};
-  op.slices = conv.ci / tiles.ci;
   op.load_inp = [=, ci = conv.ci, block = tiles.ci](const BlockIndex& tile, const StepIndex& step) {
     return WindowTransfer(image, {.first = tile.batch * ci + step.slice * block, .run = block},
                           tile.row * row_step + top, tile.column * column_step + left);
-  };
-  op.load_wgt = [kernel](const BlockIndex& tile, const StepIndex& step) {
-    return KernelTransfer(kernel, tile.channel, step.slice);
   };
   return op;
 }
