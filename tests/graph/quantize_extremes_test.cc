@@ -55,7 +55,7 @@ Graph NetworkOf(const ExtremeCase& tested) {
 }
 
 Sample InputOf(const Graph& graph, const ExtremeCase& tested, int seed) {
-  Sample sample = MadeUpSample(graph, seed);
+  Sample sample = SyntheticSample(graph, seed);
   MultiplyFirst(sample[0], tested.input, sample[0].elements());
   return sample;
 }
@@ -233,7 +233,7 @@ TEST(QuantizeExtremes, SumsOfInputsSaturate) {
   std::vector<IntegerValue> values;
   auto quantized = RunPasses(std::move(graph), options, &values);
   ASSERT_TRUE(quantized.ok()) << quantized.status().message();
-  Sample ones = MadeUpSample(*quantized, 1);
+  Sample ones = SyntheticSample(*quantized, 1);
   std::ranges::fill(ones[0].As<float>(), 7.5F);
   const auto results = EvaluateGraph(*quantized, ones, KeepValues::kAll);
   ASSERT_TRUE(results.ok()) << results.status().message();

@@ -277,7 +277,7 @@ TEST(QuantizeTest, WeightsOfNextToNothingBecomeZeros) {
   std::vector<IntegerValue> values;
   const auto quantized = RunPasses(std::move(graph), options, &values);
   ASSERT_TRUE(quantized.ok()) << quantized.status().message();
-  const auto results = EvaluateGraph(*quantized, MadeUpSample(*quantized, 1));
+  const auto results = EvaluateGraph(*quantized, SyntheticSample(*quantized, 1));
   ASSERT_TRUE(results.ok()) << results.status().message();
   for (float result : (*results)[0].As<float>()) EXPECT_EQ(result, 0.75F);
 }

@@ -84,7 +84,7 @@ inline Config AllConvolutions() {
 }
 
 /// Synthetic inputs of a graph.
-inline Sample MadeUpSample(const Graph& graph, int seed) {
+inline Sample SyntheticSample(const Graph& graph, int seed) {
   Sample sample;
   for (int id : graph.inputs()) {
     const Node& node = graph.node(id);
@@ -96,7 +96,7 @@ inline Sample MadeUpSample(const Graph& graph, int seed) {
 
 inline std::vector<Sample> SyntheticSamples(const Graph& graph) {
   std::vector<Sample> samples;
-  for (int i = 0; i < 8; ++i) samples.push_back(MadeUpSample(graph, i));
+  for (int i = 0; i < 8; ++i) samples.push_back(SyntheticSample(graph, i));
   return samples;
 }
 
@@ -121,7 +121,7 @@ inline double Sqnr(const Graph& quantized, const Graph& reference,
   return 10 * std::log10(signal / noise);
 }
 inline double Sqnr(const Graph& quantized, const Graph& reference) {
-  return Sqnr(quantized, reference, [&](int i) { return MadeUpSample(reference, 100 + i); });
+  return Sqnr(quantized, reference, [&](int i) { return SyntheticSample(reference, 100 + i); });
 }
 
 }  // namespace tilewright::quantize
