@@ -1,4 +1,4 @@
-// Describing operators through the C interface.
+// Descriptions of operators through the C interface.
 
 #include <gmock/gmock.h>
 

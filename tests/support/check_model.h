@@ -18,8 +18,8 @@ struct ModelCheck {
   std::string message;  ///< empty if right
 };
 
-/// Reads an ONNX model, compiles it into `folder`, runs it on made-up inputs and compares each
-/// operator, and the outputs with those of the graph as it was read, before any pass.
+/// Reads an ONNX model, compiles it into `folder`, and runs it on synthetic inputs. Compares each
+/// operator, and compares the outputs with those of the imported graph before any pass.
 ModelCheck CheckModel(const std::string& bytes, const CompileOptions& options,
                       const std::string& folder);
 
