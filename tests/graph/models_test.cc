@@ -187,7 +187,7 @@ struct Form {
   std::string_view model;
   bool int8;
   std::int64_t layers = 0;
-  int compared = 41;  ///< least number of values that keep their names
+  int compared = 41;  ///< minimum number of values that keep their names
 };
 void PrintTo(const Form& form, std::ostream* out) { *out << form.model; }
 class OptimizedModels : public testing::TestWithParam<Form> {};

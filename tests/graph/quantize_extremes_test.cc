@@ -23,7 +23,7 @@ struct ExtremeCase {
   /// Factors of constants by index: `factors` multiplies every element, `dead` only the first
   /// channel.
   std::vector<std::pair<int, double>> factors = {}, dead = {};
-  double input = 1;  ///< and the input
+  double input = 1;  ///< factor of the input
   ExtremeFields fields = {};
   std::vector<std::string> passes = {};  ///< empty: all
 };

@@ -42,7 +42,7 @@ class MutatedRecords {
   void Mutate(const std::string& path, Random& random) const;
 
   std::string folder_;
-  std::string base_;  ///< bytes of a sound store of today's versions
+  std::string base_;  ///< bytes of a valid store of the current versions
 };
 
 }  // namespace tilewright::records

@@ -9,13 +9,13 @@ namespace tilewright {
 enum class ModelOutcome : std::uint8_t {
   kRight,
   kRefused,   ///< with a message for the user
-  kInternal,  ///< refused by a check of the program's own
+  kInternal,  ///< rejected by an internal check
   kWrong,     ///< an operator or an output differs from the reference
 };
 
 struct ModelCheck {
   ModelOutcome outcome = ModelOutcome::kRight;
-  std::string message;  ///< empty if right
+  std::string message;  ///< empty if correct
 };
 
 /// Reads an ONNX model, compiles it into `folder`, and runs it on synthetic inputs. Compares each

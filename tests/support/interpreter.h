@@ -68,7 +68,7 @@ class Interpreter {
 /// Result of interpreting a program or a definition.
 struct Interpreted {
   Tensor result;      ///< of the last parameter or stage
-  std::string error;  ///< empty, or what went wrong; an element nobody wrote is wrong too
+  std::string error;  ///< empty if correct; a result with unwritten elements is an error too
 };
 Interpreted ExecuteProgram(const Program& program, std::span<const Tensor* const> inputs);
 Interpreted EvaluateCompute(const Compute& compute, std::span<const Tensor* const> inputs);
