@@ -79,8 +79,7 @@ TEST(AttacksOnText, ThePreparationsTextIsNoChannel) {
             "artifact: the library that it calls cannot be used: not on this machine");
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)  // sanitizers write their reports there
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they report there
 TEST(AttacksOnText, DescriptorTwoLeadsNowhere) {
   const Trial trial = TrialOf("print_errors");
   EXPECT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
