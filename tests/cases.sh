@@ -35,11 +35,11 @@ result() {
   last_of_run=$current
   current=""
 }
-milliseconds() { # of "... (12 ms)"
+milliseconds() { # milliseconds in "... (12 ms)"
   local number=${line##*\(}
   echo "${number%% *}"
 }
-reason() { # the line behind "FILE:LINE: Skipped"
+reason() { # the line after "FILE:LINE: Skipped"
   local before="" text
   for text in "${printed[@]}"; do
     [[ $before != *": Skipped" ]] || { echo "${text//$'\t'/ }" && return; }
@@ -54,14 +54,14 @@ while [ ${#cases[@]} -gt 0 ]; do
   declare -A waiting=()
   for name in "${cases[@]}"; do waiting[$name]=1; done
   current="" last_of_run="" printed=() begin=$SECONDS failures_before=$failures late="" rest=""
-  # A separate process group: processes that a case leaves behind end with it.
+  # A separate process group: remaining processes of a case end with it.
   exec {output}< <(exec setsid "$program" --gtest_color=no --gtest_filter="$(IFS=: && echo "${cases[*]}")" \
     </dev/null 2>&1)
   pid=$!
   while true; do
     [ $((SECONDS - begin)) -lt "$limit" ] || { late=1 && break; }
-    # Checks each second whether the program still exists: a process that a case left behind keeps
-    # the pipe open.
+    # Checks each second whether the program still exists: a remaining process of a case keeps the
+    # pipe open.
     IFS= read -r -t 1 -u "$output" line
     case $? in
       0) line=$rest$line rest="" ;;

@@ -50,7 +50,7 @@ CompileOptions OptionsFor(const std::string& board, const std::string& design = 
   return options;
 }
 
-std::vector<Tensor> MadeUpInputs(const Graph& graph) {
+std::vector<Tensor> SyntheticInputs(const Graph& graph) {
   std::vector<Tensor> inputs;
   for (int id : graph.inputs()) {
     inputs.push_back(MakeSyntheticInput(graph.node(id).name, graph.node(id).type,
@@ -79,7 +79,7 @@ struct Ran {
   explicit Ran(const Plan& plan) {
     auto executor = VtaExecutor::Create(plan, {vta::CycleModel::Pynq()}, kThreads);
     EXPECT_TRUE(executor.ok()) << executor.status().message();
-    auto run = PlannedNetwork(plan, *executor).Run(MadeUpInputs(plan.graph));
+    auto run = PlannedNetwork(plan, *executor).Run(SyntheticInputs(plan.graph));
     EXPECT_TRUE(run.ok()) << run.status().message();
     outputs = *std::move(run);
     costs = executor->costs();
@@ -91,8 +91,8 @@ struct Ran {
 VerifyReport Verified(const Plan& plan, const Graph& source) {
   auto executor = VtaExecutor::Create(plan, {}, kThreads);
   EXPECT_TRUE(executor.ok()) << executor.status().message();
-  auto report = VerifyPlanned(plan, PlannedNetwork(plan, *executor), &source, MadeUpInputs(source),
-                              {.threads = kThreads});
+  auto report = VerifyPlanned(plan, PlannedNetwork(plan, *executor), &source,
+                              SyntheticInputs(source), {.threads = kThreads});
   EXPECT_TRUE(report.ok()) << report.status().message();
   return *std::move(report);
 }
@@ -120,7 +120,7 @@ class VtaDesigns : public testing::TestWithParam<const char*> {};
 
 TEST_P(VtaDesigns, ComputeWhatTheUnpackedNetworkDoes) {
   const Graph graph = MakeQuantizedGraph(std::string(GetParam()) == kDesign4x8 ? 4 : 1);
-  auto expected = EvaluateGraph(graph, MadeUpInputs(graph), KeepValues::kOutputs, kThreads);
+  auto expected = EvaluateGraph(graph, SyntheticInputs(graph), KeepValues::kOutputs, kThreads);
   ASSERT_TRUE(expected.ok());
   for (const bool fuse_residuals : {false, true}) {
     CompileOptions options = OptionsFor("sim", GetParam());
@@ -442,7 +442,7 @@ TEST_F(Resnet18, PublishedStatisticsComeOutExactly) {
   };
   auto executor = VtaExecutor::Create(plan, {}, kThreads);
   ASSERT_TRUE(executor.ok()) << executor.status().message();
-  auto outputs = PlannedNetwork(plan, *executor).RunObserved(MadeUpInputs(plan.graph), observe);
+  auto outputs = PlannedNetwork(plan, *executor).RunObserved(SyntheticInputs(plan.graph), observe);
   ASSERT_TRUE(outputs.ok()) << outputs.status().message();
   const VtaCosts& costs = executor->costs();
   EXPECT_GE(compared, 27);

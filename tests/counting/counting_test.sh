@@ -17,12 +17,12 @@ part() { # part NAME PART PARTS FILTER [ENVIRONMENT]
   echo "add_test($1_tests_$2_of_$3 $source/tests/cases.sh $program $2 $3 $work/cases/$1_tests_$2_of_$3 $4)"
   echo "set_tests_properties($1_tests_$2_of_$3 PROPERTIES ENVIRONMENT \"CASE_TIMEOUT=2;${5:-}\")"
 }
-count() { # count: runs CTestTestfile.cmake, and sorts what scripts/results.sh says into the file results
+count() { # count: runs ctest, and writes the sorted output of results.sh to `results`
   rm -rf cases junit.xml
   ctest -j 2 --output-junit "$work/junit.xml" >log 2>&1 || true
   "$source/scripts/results.sh" "$work" | LC_ALL=C sort >results
 }
-expect() { # expect: standard input is what the file results should be
+expect() { # expect: compares standard input with the file results
   diff - results >difference || fail "$(cat difference log)"
 }
 

@@ -158,12 +158,10 @@ TEST(FleetTest, WhatBuildersMadeIsBuiltHereWhereItIsTheBest) {
 class FailingExecutor final : public Executor {
  public:
   FailingExecutor(int failures, Status status, Clock& clock)
-      : failures_(failures),
-        status_(std::move(status)),
-        made_up_(FakeWorker::WithDevice({}), clock) {}
+      : failures_(failures), status_(std::move(status)), fake_(FakeWorker::WithDevice({}), clock) {}
   void Start(std::uint64_t number, const Order& order,
              const std::vector<std::string>& artifacts) override {
-    if (failures_ == 0) return made_up_.Start(number, order, artifacts);
+    if (failures_ == 0) return fake_.Start(number, order, artifacts);
     if (failures_ > 0) --failures_;
     Event event;
     event.number = number;
@@ -172,17 +170,17 @@ class FailingExecutor final : public Executor {
     event.trials[0].reason = "it took too long";
     failed_.push_back(std::move(event));
   }
-  void Drop(std::uint64_t number) override { made_up_.Drop(number); }
+  void Drop(std::uint64_t number) override { fake_.Drop(number); }
   std::vector<Event> Take() override {
-    return failed_.empty() ? made_up_.Take() : std::exchange(failed_, {});
+    return failed_.empty() ? fake_.Take() : std::exchange(failed_, {});
   }
-  double next_event() const override { return made_up_.next_event(); }
+  double next_event() const override { return fake_.next_event(); }
   Status status() const override { return status_; }
 
  private:
   int failures_;
   const Status status_;
-  FakeExecutor made_up_;
+  FakeExecutor fake_;
   std::vector<Event> failed_;
 };
 

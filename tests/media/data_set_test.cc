@@ -123,7 +123,7 @@ TEST_F(DataSetTest, ReadsTheFilesOfAFolder) {
   ASSERT_TRUE(std::filesystem::create_directories(images + "/inner"));
   Write("images/b.pgm", "P2 1 1 255 51");
   Write("images/a.pgm", "P2 2 2 255 255 255 255 255");
-  Write("images/.hidden", "no picture");
+  Write("images/.hidden", "no image");
   DataSetOptions options;
   options.image.mean = {0, 0, 0};
   options.image.stddev = {1, 1, 1};

@@ -22,7 +22,7 @@ std::string BytesOf(const std::string& name) {
   return bytes.ok() ? *std::move(bytes) : std::string();
 }
 
-Tensor PictureIn(const std::string& name) {
+Tensor ImageIn(const std::string& name) {
   auto image = DecodeImage(BytesOf(name));
   EXPECT_TRUE(image.ok()) << name << ": " << image.status().message();
   return image.ok() ? *std::move(image) : Tensor(TensorType{{1, 1, 1}, kUInt8});
@@ -34,7 +34,7 @@ std::vector<int> SamplesOf(const Tensor& image) {
 }
 
 TEST(PictureTest, ReadsJpeg) {  // left half 200, 30, 40, right half 20, 60, 220
-  const Tensor image = PictureIn("colour.jpg");
+  const Tensor image = ImageIn("colour.jpg");
   ASSERT_THAT(image.shape(), ElementsAre(8, 16, 3));
   const std::vector<int> samples = SamplesOf(image);
   const std::vector<int> left(samples.begin(), samples.begin() + 3);
@@ -45,14 +45,14 @@ TEST(PictureTest, ReadsJpeg) {  // left half 200, 30, 40, right half 20, 60, 220
 }
 
 TEST(PictureTest, ReadsPng) {
-  const Tensor grey = PictureIn("grey.png");
+  const Tensor grey = ImageIn("grey.png");
   EXPECT_THAT(grey.shape(), ElementsAre(2, 3, 1));
   EXPECT_THAT(SamplesOf(grey), ElementsAre(10, 200, 30, 40, 50, 60));
-  EXPECT_THAT(PictureIn("palette.png").shape(), ElementsAre(1, 3, 3));
+  EXPECT_THAT(ImageIn("palette.png").shape(), ElementsAre(1, 3, 3));
 }
 
 TEST(PictureTest, DropsTransparency) {
-  EXPECT_THAT(SamplesOf(PictureIn("alpha.png")), ElementsAre(1, 2, 3, 250, 128, 7));
+  EXPECT_THAT(SamplesOf(ImageIn("alpha.png")), ElementsAre(1, 2, 3, 250, 128, 7));
 }
 
 TEST(PictureTest, SaysWhatIsWrongWithAFile) {

@@ -65,7 +65,7 @@ if command -v systemd-analyze >/dev/null; then
   sed "s,^ExecStart=/usr/bin,ExecStart=$root/usr/bin," "$packed" >"$unit"
   grep -q "^ExecStart=$root/usr/bin/tilewright worker --fleet" "$unit" || fail "the unit starts something else"
   systemd-analyze verify --man=no "$unit" >out 2>&1 || fail "the unit: $(cat out)"
-  [ ! -s out ] || fail "the unit: $(cat out)"  # what it does not know is only warned of
+  [ ! -s out ] || fail "the unit: $(cat out)"  # unknown options only cause warnings
 fi
 
 # In an empty folder, as the user nobody if the test runs as root.
@@ -105,7 +105,7 @@ for command in $commands; do
   fi
 done
 completion=$root/usr/share/bash-completion/completions/tilewright
-complete_words() { # complete_words WORD...: what bash completes the last of them to
+complete_words() { # complete_words WORD...: bash completions of the last word
   bash -c 'source "$0"; COMP_WORDS=(tilewright "$@"); COMP_CWORD=$#; _tilewright; printf "%s\n" "${COMPREPLY[@]}"' "$completion" "$@"
 }
 [ "$(complete_words doct)" = doctor ] || fail "bash completes doct to $(complete_words doct)"

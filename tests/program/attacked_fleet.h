@@ -116,7 +116,7 @@ class KeyedBroker final : public Broker {
 class SpyBench final : public Executor {
  public:
   SpyBench(const std::string& target, const DeviceFingerprint& device, Clock& clock)
-      : target_(*Target::Parse(target)), made_up_(Settings(device), clock) {}
+      : target_(*Target::Parse(target)), fake_(Settings(device), clock) {}
 
   std::vector<std::string> violations;
   int started = 0;
@@ -125,7 +125,7 @@ class SpyBench final : public Executor {
              const std::vector<std::string>& artifacts) override {
     ++started;
     const auto bad = [&](const std::string& what) { violations.push_back(what); };
-    if (order.stage == Stage::kBuild) return made_up_.Start(number, order, artifacts);
+    if (order.stage == Stage::kBuild) return fake_.Start(number, order, artifacts);
     for (const Candidate& candidate : order.candidates) {
       if (candidate.task.target.device() != target_.device()) bad("a kernel of another device");
       if (candidate.task.workload.data.bytes() > std::int64_t{4} << 30) bad("a task beyond memory");
@@ -146,11 +146,11 @@ class SpyBench final : public Executor {
       }
     }
     if (order.best_seconds > 1e8 || order.race_seconds > 1e5) bad("time without end");
-    made_up_.Start(number, order, artifacts);
+    fake_.Start(number, order, artifacts);
   }
-  void Drop(std::uint64_t number) override { made_up_.Drop(number); }
+  void Drop(std::uint64_t number) override { fake_.Drop(number); }
   std::vector<Event> Take() override {
-    std::vector<Event> events = made_up_.Take();
+    std::vector<Event> events = fake_.Take();
     for (Event& event : events) {
       if (!fast_.contains(event.number)) continue;
       for (Trial& trial : event.trials) {
@@ -160,7 +160,7 @@ class SpyBench final : public Executor {
     }
     return events;
   }
-  double next_event() const override { return made_up_.next_event(); }
+  double next_event() const override { return fake_.next_event(); }
 
  private:
   static FakeExecutor::Settings Settings(const DeviceFingerprint& device) {
@@ -171,7 +171,7 @@ class SpyBench final : public Executor {
     return settings;
   }
   const Target target_;
-  FakeExecutor made_up_;
+  FakeExecutor fake_;
   std::set<std::uint64_t> fast_;
 };
 
@@ -222,10 +222,10 @@ class AttackedFleet {
     DispatcherSettings settings = FakeFleet::Job("j");
     settings.check_share = 0.25;
     settings.make_local_executor = [this]() -> Result<std::unique_ptr<Executor>> {
-      FakeExecutor::Settings made_up;
-      made_up.seconds = 0.02;
-      made_up.device = FakeExecutor::Device();
-      return std::unique_ptr<Executor>(std::make_unique<FakeExecutor>(made_up, clock));
+      FakeExecutor::Settings fake;
+      fake.seconds = 0.02;
+      fake.device = FakeExecutor::Device();
+      return std::unique_ptr<Executor>(std::make_unique<FakeExecutor>(fake, clock));
     };
     settings.on_note = [this](const std::string& text) { notes.push_back(text); };
     tuner = std::make_unique<Dispatcher>(settings, *brokers["alice"], clock);

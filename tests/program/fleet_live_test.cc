@@ -224,10 +224,10 @@ TEST(FleetLiveTest, WhatIsForgedReplayedOrTooLongIsNoResult) {
   settings.baseline_kernels = 0;
   fleet::Dispatcher tuner(settings, *at_alice, clock);
   ASSERT_TRUE(tuner.Open().ok());
-  fleet::FakeExecutor::Settings made_up;
-  made_up.seconds = 0.2;
-  made_up.device = settings.device;
-  fleet::FakeExecutor executor(made_up, clock);
+  fleet::FakeExecutor::Settings fake;
+  fake.seconds = 0.2;
+  fake.device = settings.device;
+  fleet::FakeExecutor executor(fake, clock);
   fleet::WorkerSettings worker;
   worker.name = {"w1", "d0"};
   worker.device_class = live.device_class;

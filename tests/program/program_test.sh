@@ -32,11 +32,11 @@ has 'def @quantized_main(' parts.relay
 expect 0 verify q.relay parts.relay
 expect 2 quantize m.onnx --set partition_conversions=enabled --set do_simulation=true -o parts.relay
 has 'realize must run' err
-pictures="$source_folder/tests/fuzz/corpus/data"
-expect 2 quantize m.onnx --set calibrate_mode=percentile --data "$pictures/colour.jpg" -o q.relay
+images="$source_folder/tests/fuzz/corpus/data"
+expect 2 quantize m.onnx --set calibrate_mode=percentile --data "$images/colour.jpg" -o q.relay
 has '--image-fit crop' err
-expect 0 quantize m.onnx --set calibrate_mode=percentile --data "$pictures/colour.jpg" --image-fit crop -o q.relay
-expect 2 quantize m.onnx --data "$pictures/colour.jpg" --image-std 0,1,1 -o q.relay
+expect 0 quantize m.onnx --set calibrate_mode=percentile --data "$images/colour.jpg" --image-fit crop -o q.relay
+expect 2 quantize m.onnx --data "$images/colour.jpg" --image-std 0,1,1 -o q.relay
 expect 2 quantize m.onnx --set nbits=8 -o q.relay
 has 'expected one of nbit_input' err
 expect 2 quantize m.onnx --set calibrate_mode=percentile -o q.relay
@@ -394,9 +394,9 @@ expect 2 quantize m.onnx -o q.relay --data nhwc.npy
 has 'expected --calibrate auto' err
 
 expect 0 run m.so --output logits.npy
-expect 0 run m.so --input "$pictures/colour.jpg" --image-fit stretch --output picture.npy
-if cmp -s logits.npy picture.npy; then fail "the picture is not what ran"; fi
-expect 2 run m.so --input "$pictures/colour.jpg"
+expect 0 run m.so --input "$images/colour.jpg" --image-fit stretch --output image.npy
+if cmp -s logits.npy image.npy; then fail "the run did not use the image"; fi
+expect 2 run m.so --input "$images/colour.jpg"
 has "colour.jpg: image of 16 x 8 pixels" err
 [ -s logits.npy ] || fail "no output file"
 expect 0 bench m.so --seconds 0.2 --json
@@ -632,7 +632,7 @@ why='--no-fuse-residuals: ' refused tasks m.onnx --no-fuse-residuals
 why='need --package' refused query m.onnx#1 --allow-unsigned
 why='--package: --rule autotvm' refused query "$dense" --rule autotvm --target llvm --package "$package"
 why='--libs: --rule autotvm' refused query "$dense" --rule autotvm --target llvm --libs dnnl
-why='none of the passes' refused quantize m.onnx --passes fold,partition --data "$pictures" -o x.relay \
+why='none of the passes' refused quantize m.onnx --passes fold,partition --data "$images" -o x.relay \
   --set calibrate_mode=percentile
 why='--data' refused quantize m.onnx --samples 3 -o x.relay
 why='no package files' refused package verify --installed "$package"

@@ -246,24 +246,24 @@ class ExpressionDrawer {
     const DrawnAxis window[2] = {axis(Between(1, 4)), axis(Between(1, 4))};
     const DrawnAxis position[2] = {axis(Between(2, 18)), axis(Between(2, 40))};
     const std::int64_t stride = Chance(5) ? 2 : 1, dilation = Chance(5) ? 2 : 1;
-    DrawnTensor picture, weight;
+    DrawnTensor image, weight;
     std::vector<std::string> index, taps;
     for (const DrawnAxis& channel : channels) {
-      picture.shape.push_back(channel.extent);
+      image.shape.push_back(channel.extent);
       weight.shape.push_back(channel.extent);
       index.push_back(channel.name);
       taps.push_back(channel.name);
     }
     for (int i = 0; i < 2; ++i) {
-      picture.shape.push_back(stride * (position[i].extent - 1) +
-                              dilation * (window[i].extent - 1) + 1);
+      image.shape.push_back(stride * (position[i].extent - 1) + dilation * (window[i].extent - 1) +
+                            1);
       weight.shape.push_back(window[i].extent);
       index.push_back(
           fmt::format("{} * {} + {} * {}", stride, position[i].name, dilation, window[i].name));
       taps.push_back(window[i].name);
     }
     const bool padded = Chance(2);
-    DrawnTensor input = picture;
+    DrawnTensor input = image;
     if (padded) {
       for (std::size_t d = channels.size(); d < input.shape.size(); ++d) {
         input.shape[d] = std::max<std::int64_t>(1, input.shape[d] - 2);
@@ -280,8 +280,8 @@ class ExpressionDrawer {
     if (padded) {
       std::vector<DrawnAxis> axes;
       std::vector<std::string> places, conditions;
-      for (std::size_t d = 0; d < picture.shape.size(); ++d) {
-        axes.push_back(axis(picture.shape[d]));
+      for (std::size_t d = 0; d < image.shape.size(); ++d) {
+        axes.push_back(axis(image.shape[d]));
         const bool edge = d >= channels.size();
         places.push_back(axes[d].name + (edge ? " - 1" : ""));
         if (!edge) continue;

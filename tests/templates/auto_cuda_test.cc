@@ -267,11 +267,11 @@ TEST_F(AutoCudaTest, DefaultsOfAwkwardShapesLower) {
       "C[i: 16, j: 8] = sum(k: 128) float32(A[i, k]) * float32(B[j, k])";
   EXPECT_EQ(DefaultLaunches(odd, "auto.cuda/mma", "cuda -arch=sm_80").size(), 1u);
   // For images of a prime size, only channels and batch are distributed to threads, in dimension z.
-  const char* pictures =
+  const char* images =
       "input X: float32[16, 4, 259, 259]\nconst W: float32[16, 4, 3, 3]\n"
       "C[n: 16, k: 16, y: 257, x: 257] = sum(c: 4, r: 3, s: 3) X[n, c, y + r, x + s] * "
       "W[k, c, r, s]";
-  EXPECT_EQ(DefaultLaunches(pictures, "auto.cuda/tiles", "cuda -arch=sm_75").size(), 1u);
+  EXPECT_EQ(DefaultLaunches(images, "auto.cuda/tiles", "cuda -arch=sm_75").size(), 1u);
   // More products than blocks along z.
   const char* products =
       "input A: float16[512, 224, 32, 16]\ninput B: float16[512, 224, 8, 16]\n"

@@ -187,7 +187,7 @@ TEST(OnnxQLinear, ResizeOfIntegersTruncates) {
     DataType dtype;
     std::vector<double> x, expected;
   };
-  // Twice as many elements: weights 1/4 and 3/4 between neighbours, ties towards zero.
+  // Twice as many elements: weights 1/4 and 3/4 between neighbors, ties towards zero.
   const Case cases[] = {
       {kUInt8, {0, 255, 1}, {0, 63, 191, 191, 64, 1}},
       {kInt8, {-128, 127, -1}, {-128, -64, 63, 95, 31, -1}},

@@ -85,8 +85,8 @@ struct RegionCase {
   double scale = 0.5;
 };
 
-// Interpolates between the neighbours of a position, or returns the largest of the weighted
-// neighbours.
+// Interpolates between the neighbors of a position, or returns the largest of the weighted
+// neighbors.
 double SampleAt(const Array& x, std::int64_t n, std::int64_t c, double y, double z, bool largest) {
   const std::int64_t h = x.shape[2], w = x.shape[3];
   if (y < -1 || z < -1 || y > static_cast<double>(h) || z > static_cast<double>(w)) return 0;
