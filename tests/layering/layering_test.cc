@@ -28,7 +28,7 @@ struct Include {
 
 using Edges = std::map<std::string, std::set<std::string>>;
 
-/// Edges of a list: each line is a module or folder, a colon, and what it may include.
+/// Edges of a list: each line has a module or folder, a colon, and the ones that it may include.
 Edges ReadEdges(const std::string& name) {
   Edges edges;
   const auto text = ReadFile(kRoot + "/tests/layering/" + name);
