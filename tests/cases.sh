@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# cases.sh PROGRAM PART PARTS REPORT [FILTER]: runs every PARTS-th case of a GoogleTest program, beginning
-# with the PART-th, in one process. FILTER: of the cases only these, a pattern of GoogleTest's.
-# A case that ends the process, or takes longer than CASE_TIMEOUT seconds (300), has failed; those behind
-# it run in a process of their own. Prints what the cases that failed or were skipped printed, and writes
-# to REPORT a line each, with tabs between:
-#   planned  NUMBER                     the first one
+# cases.sh PROGRAM PART PARTS REPORT [FILTER]: runs every PARTS-th case of a GoogleTest program,
+# beginning with the PART-th, in one process. FILTER: runs only cases that match this GoogleTest
+# pattern.
+# A case that ends the process, or takes longer than CASE_TIMEOUT seconds (300), has failed. The
+# cases after it run in a new process. Prints the output of failed and skipped cases, and writes
+# these lines to REPORT, separated by tabs:
+#   planned  NUMBER                     the first line
 #   passed|failed|skipped  MS  CASE  REASON
-#   ended                               the last one: nothing is missing
-# Exit code 0: none failed.
+#   ended                               the last line: the report is complete
+# Exit code 0: no case failed.
 set -uo pipefail
 program=$1 part=$2 parts=$3 report=$4 filter=${5:-*}
 limit=${CASE_TIMEOUT:-300}
@@ -26,7 +27,7 @@ mapfile -t cases < <(awk -v part="$part" -v parts="$parts" '
 printf 'planned\t%d\n' ${#cases[@]} >"$report"
 
 failures=0
-# result WHAT MS REASON: of the case that runs. Only what did not pass is worth printing.
+# result OUTCOME MS REASON: reports the running case. Prints output only if it did not pass.
 result() {
   [ "$1" = passed ] || printf '%s\n' "${printed[@]}"
   [ "$1" != failed ] || failures=$((failures + 1))
@@ -34,11 +35,11 @@ result() {
   last_of_run=$current
   current=""
 }
-milliseconds() { # of "... (12 ms)"
+milliseconds() { # milliseconds in "... (12 ms)"
   local number=${line##*\(}
   echo "${number%% *}"
 }
-reason() { # the line behind "FILE:LINE: Skipped"
+reason() { # the line after "FILE:LINE: Skipped"
   local before="" text
   for text in "${printed[@]}"; do
     [[ $before != *": Skipped" ]] || { echo "${text//$'\t'/ }" && return; }
@@ -53,13 +54,14 @@ while [ ${#cases[@]} -gt 0 ]; do
   declare -A waiting=()
   for name in "${cases[@]}"; do waiting[$name]=1; done
   current="" last_of_run="" printed=() begin=$SECONDS failures_before=$failures late="" rest=""
-  # A process group of its own: what a case leaves running ends with it.
+  # A separate process group: remaining processes of a case end with it.
   exec {output}< <(exec setsid "$program" --gtest_color=no --gtest_filter="$(IFS=: && echo "${cases[*]}")" \
     </dev/null 2>&1)
   pid=$!
   while true; do
     [ $((SECONDS - begin)) -lt "$limit" ] || { late=1 && break; }
-    # Each second it looks whether the program is still there: what a case left running keeps the pipe.
+    # Checks each second whether the program still exists: a remaining process of a case keeps the
+    # pipe open.
     IFS= read -r -t 1 -u "$output" line
     case $? in
       0) line=$rest$line rest="" ;;
@@ -104,7 +106,7 @@ while [ ${#cases[@]} -gt 0 ]; do
     printed+=("$current: $ended, without a result")
     result failed $(((SECONDS - begin) * 1000)) "$ended"
   elif [ ${#left_over[@]} -eq ${#cases[@]} ]; then
-    # Not one began: none will.
+    # Not even one case began, so none will.
     for name in "${left_over[@]}"; do
       current=$name
       printed+=("$name: the program $ended before it")
@@ -113,7 +115,7 @@ while [ ${#cases[@]} -gt 0 ]; do
     done
     left_over=()
   elif [ ${#left_over[@]} -gt 0 ] || { [ "$code" -ne 0 ] && [ "$failures" -eq "$failures_before" ]; }; then
-    # Between cases, or behind the last one: whichever it was, the last one does not pass.
+    # Between cases, or after the last one: in both cases the last one does not pass.
     current=$last_of_run
     sed -i "\|^[a-z]*	[0-9]*	$current	|d" "$report"
     printed+=("$current: the program $ended after it")

@@ -154,7 +154,7 @@ TEST(Sha256Test, KnownValues) {
   };
   EXPECT_EQ(hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  // Ends of blocks: a length that just fits behind the text, and one that does not.
+  // Lengths around the end of a block: one whose padding just fits, and one whose padding does not.
   EXPECT_EQ(hex(std::string(55, 'x')),
             "d5e285683cd4efc02d021a5c62014694958901005d6f71e89e0989fac77e4072");
   EXPECT_EQ(hex(std::string(56, 'x')),
@@ -163,7 +163,7 @@ TEST(Sha256Test, KnownValues) {
             "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3");
 }
 
-// The published check values of the algorithms, and of the made-up tensors.
+// The published check values of the algorithms, and those of synthetic tensors.
 TEST(HashTest, KnownValues) {
   EXPECT_EQ(Fnv1a64(""), 14695981039346656037ULL);
   EXPECT_EQ(Fnv1a64("a"), 0xaf63dc4c8601ec8cULL);

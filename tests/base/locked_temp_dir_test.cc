@@ -17,11 +17,11 @@ namespace {
 TEST(LockedTempDir, OnlyWhatNobodyHoldsIsRemoved) {
   const auto root = ScopedTempDir::Create("tilewright-work-folder-test");
   ASSERT_TRUE(root.ok());
-  // No process of this number: its owner is in another container.
+  // No process has this number: its owner is in another container.
   const std::string held = root->path() + "/tilewright-measure-999999999.abcdef";
   const std::string abandoned = root->path() + "/tilewright-measure-1.abcdef";
   const std::string linked = root->path() + "/tilewright-link.tmpabcdef";
-  // A user's own, though it begins like ours.
+  // A folder of the user, although its name begins like a temporary directory of Tilewright.
   const std::string other = root->path() + "/tilewright-main.backup";
   for (const std::string& path : {held, abandoned, linked, other}) {
     std::filesystem::create_directories(path + "/sub");

@@ -25,7 +25,7 @@ class UnfinishedTest : public testing::Test {
   UnfinishedTest() : folder_(*ScopedTempDir::Create("tilewright-base-test")) {}
 
   std::string Path(const std::string& name) const { return folder_.path() + "/" + name; }
-  /// A folder with a file and a folder in it.
+  /// Creates a folder that contains a file and a folder.
   std::string MakeTree(const std::string& name) const {
     std::filesystem::create_directories(Path(name) + "/inner");
     EXPECT_TRUE(WriteFile(Path(name) + "/file", "x").ok());
@@ -69,7 +69,7 @@ TEST_F(UnfinishedTest, TakesTheNameOfNoDevice) {
   ASSERT_TRUE(WriteFile(file.path(), "x").ok());
   EXPECT_THAT(file.MoveTo(pipe).message(), HasSubstr("neither a file nor a directory"));
 
-  // What writes whole files writes into it.
+  // Functions that write whole files write into the pipe.
   const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   ASSERT_TRUE(WriteFile(pipe, "text").ok());
   char text[8] = {};
@@ -79,8 +79,7 @@ TEST_F(UnfinishedTest, TakesTheNameOfNoDevice) {
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
-// Nobody can put a link where a file will be written: its name is known to nobody before, and it
-// has to be new.
+// Nobody can place a link where a file will be written: its name is unpredictable and must be new.
 TEST_F(UnfinishedTest, NamesThatAreWrittenToCannotBeForeseen) {
   std::set<std::string> names;
   for (int i = 0; i < 100; ++i) names.insert(UniqueTempName(Path("file"), ".o"));
@@ -130,7 +129,7 @@ TEST_F(UnfinishedTest, GoesWithASignalThatEndsTheProgram) {
   for (int signal : {SIGHUP, SIGINT, SIGTERM}) {
     EXPECT_EXIT(
         {
-          std::signal(signal, SIG_DFL);  // whatever the caller of the tests ignores
+          std::signal(signal, SIG_DFL);  // even if the parent process ignores the signal
           RemoveTempPathsOnSignal();
           const ScopedTempPath tree(MakeTree("tree"));
           const auto temporary = ScopedTempDir::Create("tilewright-base-test");
@@ -144,7 +143,7 @@ TEST_F(UnfinishedTest, GoesWithASignalThatEndsTheProgram) {
   }
 }
 
-// The processes that run candidates are forked from one that has files under way.
+// The processes that run candidates are forked from a process with temporary files.
 TEST_F(UnfinishedTest, AForkedProcessLeavesTheFilesOfItsParent) {
   EXPECT_EXIT(
       {

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A named pipe was waited for until somebody wrote to it.
+// Opening a named pipe without a writer must not block.
 TEST(PlainFileTest, NothingIsWaitedFor) {
   const auto folder = ScopedTempDir::Create("tilewright-plain-file-test");
   ASSERT_TRUE(folder.ok());
@@ -46,7 +46,7 @@ TEST(PlainFileTest, NothingIsWaitedFor) {
   ::close(socket);
 }
 
-// What a shell hands over as `<(…)`.
+// The file that a shell passes for `<(…)`.
 TEST(PlainFileTest, APipeWithoutANameIsReadToItsEnd) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);

@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-/// Everything a child writes until it closes its end.
+/// Reads the output of a child until it closes its end.
 std::string ReadAll(int fd) {
   std::string text;
   char buffer[256];
@@ -72,7 +72,7 @@ TEST(Subprocess, KillEndsTheWholeGroup) {
   const auto ended = child->Wait(10);
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->ToString(), "signal 9 (SIGKILL)");
-  // The grandchild held the other end of the pipe: the end of file shows that it went too.
+  // The grandchild held the other end of the pipe: the end of file shows that it was killed too.
   EXPECT_EQ(ReadAll(child->output()), "");
 }
 
@@ -109,7 +109,8 @@ TEST(Subprocess, ItsEnvironmentIsTheInheritedOneButForWhatIsGiven) {
   EXPECT_EQ(ReadAll(child->output()), "kept given\n");
 }
 
-// A file that another part of the program has open would otherwise live as long as the child.
+// Otherwise a file that another part of the program has open would stay open as long as the child
+// lives.
 TEST(Subprocess, ItHasNoneOfOurFiles) {
   const int ours = ::dup2(STDERR_FILENO, 57);
   ASSERT_EQ(ours, 57);

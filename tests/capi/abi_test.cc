@@ -1,6 +1,6 @@
-// What programs that are compiled with the header of 1.0.0 have in them: numbers, and where members
-// are (64-bit; the rest of the interface is packaging/libtilewright1.symbols). A line is added for
-// what is new; none is changed as long as the library is libtilewright.so.1 (docs/versions.md).
+// ABI of programs that were compiled with the header of 1.0.0: constants and offsets of members
+// (64-bit; packaging/libtilewright1.symbols has the rest of the interface). New items get new
+// lines. Existing lines do not change while the library is libtilewright.so.1 (docs/versions.md).
 
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ TEST(AbiTest, MembersAreWhereTheFirstReleaseHasThem) {
   EXPECT_EQ(offsetof(tw_tensor_info, shape), 24u);
   EXPECT_EQ(offsetof(tw_tensor_info, bytes), 32u);
   EXPECT_EQ(offsetof(tw_buffer, bytes), 8u);
-  EXPECT_EQ(sizeof(tw_buffer), 16u);  // in arrays: it can not grow
+  EXPECT_EQ(sizeof(tw_buffer), 16u);  // used in arrays: it cannot grow
 }
 
 }  // namespace

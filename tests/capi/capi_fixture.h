@@ -26,7 +26,7 @@ inline std::string ConvKey() {
   return "conv2d(float32[1,64,56,56]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32";
 }
 
-/// A verified trial of config `index` that took `seconds`.
+/// Returns a verified trial of config `index` that took `seconds`.
 inline Trial OkTrial(const std::string& key, std::int64_t index, double seconds) {
   Trial trial =
       records::SampleTrial(index, seconds, *Workload::Parse(key), *Target::Parse(kTarget));
@@ -34,7 +34,7 @@ inline Trial OkTrial(const std::string& key, std::int64_t index, double seconds)
   return trial;
 }
 
-/// Adds trials to a store, which is made if it is missing.
+/// Adds trials to a store, which is created if it is missing.
 inline void Write(const std::string& path, const std::vector<Trial>& trials) {
   auto store = records::Store::Open(path, records::Store::Mode::kReadWrite);
   ASSERT_TRUE(store.ok()) << store.status().message();
@@ -53,7 +53,7 @@ struct Free {
 template <typename T>
 using Owned = std::unique_ptr<T, Free>;
 
-/// A folder for stores, a target, a catalog without sources.
+/// Fixture with a folder for stores, a target, and a catalog without sources.
 class CapiTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -74,7 +74,7 @@ class CapiTest : public testing::Test {
     ASSERT_EQ(tw_catalog_add_store(catalog_.get(), path.c_str(), &error_), TW_OK) << error_.message;
   }
 
-  /// Null after a failure, which error_ then tells.
+  /// Queries the catalog. Returns null after a failure, which error_ describes.
   Owned<tw_answer> Ask(const std::string& key, std::uint32_t accept = TW_ACCEPT_MEASURED) {
     tw_query_options options = TW_QUERY_OPTIONS_INIT;
     options.accept = accept;

@@ -1,4 +1,4 @@
-// The cache of a catalog: what it keeps, and that it never serves what is no longer so.
+// The cache of a catalog: its contents, and that it never returns stale answers.
 
 #include "src/capi/catalog.h"
 
@@ -43,7 +43,7 @@ TEST_F(CatalogTest, CommitIsSeenByTheNextQuery) {
   Add(path_);
   EXPECT_EQ(IndexOf(DenseKey(1)), 5);
   EXPECT_EQ(IndexOf(DenseKey(2)), -1);
-  // 20: the log is checkpointed and started over on the way, as every writer closes the store.
+  // 20: the log is checkpointed and restarted in between, because every writer closes the store.
   for (int i = 0; i < 20; ++i) {
     Write(path_, {OkTrial(DenseKey(1), 6 + i, 0.001 - 1e-5 * i)});
     ASSERT_EQ(IndexOf(DenseKey(1)), 6 + i);
@@ -161,8 +161,8 @@ TEST_F(CatalogTest, CacheStaysWithinItsBounds) {
   }
 }
 
-// Threads ask, one adds sources, one commits ever better configs: an answer is never older than
-// what was committed before the question.
+// Threads query, one adds sources, one commits better and better configs: an answer is never older
+// than the last commit before the query.
 TEST_F(CatalogTest, ThreadsShareOneHandle) {
   constexpr int kThreads = 8, kCommits = 30;
   Write(path_, {OkTrial(DenseKey(1), 0, 0.002)});

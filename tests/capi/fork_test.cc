@@ -1,4 +1,4 @@
-// Processes that are forked while other threads ask.
+// Processes that fork while other threads run queries.
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -13,7 +13,7 @@
 namespace tilewright::capi {
 namespace {
 
-constexpr unsigned kHangSeconds = 30;  // a child that waits for ever is ended by SIGALRM
+constexpr unsigned kHangSeconds = 30;  // SIGALRM ends a child that never returns
 
 class ForkTest : public CapiTest {
  protected:
@@ -31,7 +31,7 @@ class ForkTest : public CapiTest {
     tw_answer_free(answer);
     return code == TW_OK && (rows != 1 || hit);
   }
-  /// What a child does: asks the catalog it has inherited, and makes one of its own.
+  /// The child queries the inherited catalog, and creates its own.
   int InChild() {
     ::alarm(kHangSeconds);
     if (!Asks(catalog_.get(), 1)) return 2;
@@ -40,7 +40,7 @@ class ForkTest : public CapiTest {
     if (tw_catalog_add_store(own, Path("a.db").c_str(), nullptr) != TW_OK) return 4;
     if (!Asks(own, 1) || !Asks(own, 2)) return 5;
     tw_catalog_free(own);
-    // Its own forks wait for none of the threads that only the parent has.
+    // Forks of the child do not wait for threads that exist only in the parent.
     const pid_t child = ::fork();
     if (child == 0) ::_exit(Asks(catalog_.get(), 1) ? 0 : 1);
     int status = -1;
@@ -76,7 +76,7 @@ TEST_F(ForkTest, ChildrenOfAProcessThatAsksMayAskToo) {
   EXPECT_TRUE(Asks(catalog_.get(), 1));
 }
 
-// A commit is seen after a fork as before it, in the parent and in the child.
+// The parent and the child both notice commits after a fork.
 TEST_F(ForkTest, CommitsAreStillNoticed) {
   ASSERT_EQ(tw_catalog_add_store(catalog_.get(), Path("a.db").c_str(), nullptr), TW_OK);
   ASSERT_TRUE(Asks(catalog_.get(), 1));
@@ -145,7 +145,7 @@ TEST_F(ForkTest, CommitsToAStoreOfAnotherUserAreNoticed) {
   ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
   std::vector<Trial> trials = {OkTrial(DenseKey(1), 1, 0.0005)};
   for (int rows = 2; rows < 50; ++rows) trials.push_back(OkTrial(DenseKey(rows), 1, 0.001));
-  Write(path, trials);  // so many that the file grows
+  Write(path, trials);  // enough trials that the file grows
   ASSERT_EQ(::chmod(folder.c_str(), 0555), 0);
   EXPECT_EQ(::write(ready[1], "x", 1), 1);
   int status = -1;

@@ -1,4 +1,4 @@
-# Models made by hand, and what uses libtilewright.so as it is installed.
+# Hand-written models, and programs that use the installed libtilewright.so.
 foreach(name tiny_model other_version_model)
   add_library(${name} MODULE capi/model/tiny_model.c)
   target_link_libraries(${name} PRIVATE tilewright_rt Threads::Threads)
@@ -15,7 +15,7 @@ add_dependencies(capi_tests tilewright_shared capi_make_store)
 add_test(NAME capi_library COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/capi/library_test.sh
          $<TARGET_FILE:tilewright_shared> ${PROJECT_SOURCE_DIR}/include/tilewright/tilewright.h
          ${PROJECT_SOURCE_DIR}/packaging/libtilewright${PROJECT_VERSION_MAJOR}.symbols)
-# A sanitizer's runtime has to be loaded first, which the programs outside do not know.
+# A sanitizer's runtime has to be loaded first, which external programs do not do.
 if(NOT TILEWRIGHT_SANITIZE)
   add_test(NAME capi_installed COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/capi/installed_test.sh
            ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR} $<TARGET_FILE:capi_make_store>)

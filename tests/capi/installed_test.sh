@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# installed_test.sh BUILD SOURCE MAKE_STORE: installs what a compiler links into a new folder, moves
-# it, and builds and runs the examples and the compiler of tests/consumer against it.
+# installed_test.sh BUILD SOURCE MAKE_STORE: installs the files that a compiler links into a new
+# folder, moves that folder, and builds and runs the examples and the compiler of tests/consumer
+# with it.
 set -euo pipefail
 build=$1
 source=$2
@@ -22,7 +23,7 @@ library=$(dirname "$(find "$prefix" -name libtilewright.so)")
 "$make_store" "$work/records.db"
 key='conv2d(float32[1,64,56,56]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32'
 
-# With pkg-config, strictly.
+# With pkg-config and strict warnings.
 export PKG_CONFIG_PATH=$library/pkgconfig
 flags=$(pkg-config --cflags --libs tilewright)
 # shellcheck disable=SC2086
@@ -41,8 +42,8 @@ expect "no such record store (not found)" "$work/out"
 if "$work/query_c" "$work/records.db" 'conv2d(' 2>"$work/out"; then fail "half a key was taken"; fi
 expect "invalid argument" "$work/out"
 
-# A program of release 1.0.0, compiled with the header of that day: it links, and runs with every
-# function there was, on what that release wrote.
+# A program of release 1.0.0, compiled with the header of that release: it links, and calls every
+# function of that release on files that the release wrote.
 old=$source/tests/capi/release_1_0 left=$source/tests/fixtures/2026-11-24-1.0.0
 ${CC:-cc} -std=c99 -pedantic -Wall -Wextra -Werror -I "$old/include" "$old/client.c" -L "$library" -ltilewright \
   -o "$work/old_client"
@@ -52,7 +53,8 @@ uncalled=$(comm -23 <(sed -nE 's/^ (tw_[a-z_]+)@[^ ]+ 1\.0\.0$/\1/p' "$source/pa
   <(nm -D --undefined-only "$work/old_client" | grep -oE 'tw_[a-z_]+' | sort))
 [ -z "$uncalled" ] || fail "the client of 1.0.0 does not call: $uncalled"
 
-# The header of plugins beside it, in any order; alone it has the name of 1.0.0 for its knobs, too.
+# With the plugin header, in any order. Alone, the plugin header also has the 1.0.0 names of its
+# knobs.
 for order in 'tilewright plugin' 'plugin tilewright' 'plugin'; do
   {
     for header in $order; do echo "#include <tilewright/$header.h>"; done

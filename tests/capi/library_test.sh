@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# library_test.sh LIBRARY HEADER SYMBOLS: what libtilewright.so needs and exports; SYMBOLS is the list of its
-# Debian package, which says since which version a function is there.
+# library_test.sh LIBRARY HEADER SYMBOLS: checks the dependencies and exports of libtilewright.so.
+# SYMBOLS is the list of its Debian package, which gives the first version of each function.
 set -euo pipefail
 library=$1
 header=$2
@@ -10,7 +10,7 @@ fail() {
   exit 1
 }
 
-# Small enough for any compiler to link: none of the large libraries, directly or through another.
+# Small enough for any compiler to link: none of the large libraries, directly or indirectly.
 for list in "$(readelf -d "$library")" "$(ldd "$library")"; do
   if grep -iE 'llvm|lld|xgboost|onnx|protobuf|python' <<<"$list"; then fail "links what it must not"; fi
 done
@@ -25,7 +25,8 @@ unversioned=$(grep -v '@@TILEWRIGHT_' <<<"$exported" || true)
 [ -z "$unversioned" ] || fail "exports without a version: $unversioned"
 difference=$(diff <(echo "$declared") <(sed 's/@@.*//' <<<"$exported") || true)
 [ -z "$difference" ] || fail "header and exports differ: $difference"
-# The list names them all, with the version of the list they came with: what is released stays.
+# The list has all functions, each with the version of its first list: released entries do not
+# change.
 listed=$(sed -nE "s/^ (tw_[a-z_]+)@(TILEWRIGHT_[0-9.]+) [0-9.]+\$/\1@@\2/p" "$symbols" | sort)
 difference=$(diff <(echo "$listed") <(echo "$exported") || true)
 [ -z "$difference" ] || fail "$symbols and exports differ: $difference"

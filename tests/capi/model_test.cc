@@ -1,5 +1,5 @@
-// Running a compiled model through the C interface. The model is made by hand (model/tiny_model.c);
-// that what the compiler makes has the same form is a matter of tests/compiler.
+// Compiled models through the C interface. The model is hand-written (model/tiny_model.c);
+// tests/compiler checks that the compiler's models have the same form.
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-// Describing operators through the C interface.
+// Descriptions of operators through the C interface.
 
 #include <gmock/gmock.h>
 
@@ -25,8 +25,8 @@ struct Case {
   std::vector<std::int64_t> data, weight;
   std::vector<Integers> integers;
   std::vector<Text> texts;
-  const char* key;      ///< null: refused
-  const char* message;  ///< part of the refusal
+  const char* key;      ///< null: rejected
+  const char* message;  ///< part of the error message
 };
 
 tw_code Describe(const Case& c, std::string& key, tw_error& error) {

@@ -1,4 +1,4 @@
-// Queries through the C interface: what an answer says, and how bad input is refused.
+// Queries through the C interface: the contents of answers, and the rejection of invalid input.
 
 #include <gmock/gmock.h>
 
@@ -82,7 +82,7 @@ TEST_F(QueryTest, HitTellsKnobsCostAndProvenance) {
 }
 
 TEST_F(QueryTest, EveryTypeOfKnobIsReadable) {
-  // No template of ours has all of them; of another one's records they are served as written.
+  // No template of Tilewright has all of them; records of other templates are served as written.
   const std::string log = folder_->path() + "/odd.log";
   ASSERT_TRUE(WriteFile(log,
                         R"({"input": ["llvm", "my_op.x86", [["TENSOR", [7], "float32"]], {}], )"
@@ -166,7 +166,7 @@ TEST_F(QueryTest, KeyTupleAndDescriptionAskTheSame) {
   }
 }
 
-// The answer to a description is kept, too: it has to be told apart from that of other weights.
+// Answers to descriptions are cached too, and must be distinct from those for other weights.
 TEST_F(QueryTest, DescriptionsOfNarrowWeightsAreQuestionsOfTheirOwn) {
   const std::string wide = "dense(uint8[1,64]MK,int8[96,64]NK)->int32";
   const std::string narrow = "dense(uint8[1,64]MK,int8[96,64]NK,w64)->int32";

@@ -1,4 +1,4 @@
-// Records of templates that are texts, asked for through the C interface.
+// Records of text schedules, queried through the C interface.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ class ScheduleTextTest : public CapiTest {
     key_of_text_ = text->key;
     ASSERT_TRUE(AddScheduleText(templates_, *std::move(text)).ok());
   }
-  /// The fastest of a task, by the text.
+  /// Returns the fastest trial of a task, by the text.
   Trial TrialOfText(const std::string& key) {
     Trial trial = OkTrial(key, 2, 0.001);
     trial.candidate.template_key = key_of_text_;
@@ -52,10 +52,10 @@ class ScheduleTextTest : public CapiTest {
 TEST_F(ScheduleTextTest, IsServedOnceTheStoreHasIt) {
   Write(path_, {TrialOfText(DenseKey(4)), OkTrial(DenseKey(4), 1, 0.002)});
   Add(path_);
-  // Whoever has no text of it passes over its record.
+  // A catalog without the text skips its record.
   EXPECT_NE(TemplateOf(DenseKey(4)), key_of_text_);
 
-  // Of texts that come later and of their tasks the next look at the store tells.
+  // The next poll of the store finds texts that were added later, and their tasks.
   KeepTexts();
   Write(path_, {TrialOfText(DenseKey(8))});
   ASSERT_EQ(tw_catalog_refresh(catalog_.get(), &error_), TW_OK) << error_.message;

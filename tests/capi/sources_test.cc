@@ -1,4 +1,4 @@
-// What a catalog may hold beside stores: packages, logs of AutoTVM, a cost model.
+// Sources of a catalog other than stores: packages, AutoTVM logs, a cost model.
 
 #include <gmock/gmock.h>
 
@@ -26,7 +26,7 @@ class SourcesTest : public CapiTest {
  protected:
   std::string Path(const std::string& name) const { return folder_->path() + "/" + name; }
 
-  /// A package's file with these trials. key: null for an unsigned one.
+  /// Returns the file of a package with these trials. key: null for an unsigned one.
   std::string Pack(const std::string& name, const std::vector<Trial>& trials,
                    const records::SecretKey* key = nullptr) {
     Write(Path(name + ".db"), trials);
@@ -97,7 +97,8 @@ TEST_F(SourcesTest, PackagesAreTakenFromThoseTheCallerTrusts) {
 TEST_F(SourcesTest, InstalledPackagesAreAskedInTheirOrder) {
   const std::string root = Path("packages");
   Install(Pack("first", {OkTrial(DenseKey(1), 5, 0.001)}), root);
-  Install(Pack("second", {OkTrial(DenseKey(1), 6, 0.002)}), root);  // later: asked first
+  Install(Pack("second", {OkTrial(DenseKey(1), 6, 0.002)}),
+          root);  // installed later: searched first
   size_t added = 0;
   ASSERT_EQ(tw_catalog_add_installed(catalog_.get(), root.c_str(), &added, &error_), TW_OK)
       << error_.message;
@@ -110,8 +111,8 @@ TEST_F(SourcesTest, InstalledPackagesAreAskedInTheirOrder) {
   EXPECT_EQ(added, 0U);
 }
 
-// An upgrade takes the place of what is served, a removal does not disturb who has it open, and
-// neither keeps the other sources from answering.
+// An upgrade replaces the served package. A removal does not affect processes that have it open.
+// Neither stops the other sources from answering.
 TEST_F(SourcesTest, AnInstalledPackageServesOnWhileItIsReplacedOrRemoved) {
   const std::string root = Path("packages");
   Trial old = OkTrial(DenseKey(1), 5, 0.001), next = OkTrial(DenseKey(1), 6, 0.002);
@@ -134,7 +135,7 @@ TEST_F(SourcesTest, AnInstalledPackageServesOnWhileItIsReplacedOrRemoved) {
   const auto store_answers = [&] {
     EXPECT_EQ(tw_answer_config_index(Ask(DenseKey(4)).get()), 8) << error_.message;
   };
-  Install(second, root);  // before anything of it was read
+  Install(second, root);  // before any of it was read
   EXPECT_FALSE(FileExists(folder));
   refresh();
   EXPECT_EQ(tw_answer_config_index(Ask(DenseKey(1)).get()), 6) << error_.message;
@@ -142,7 +143,7 @@ TEST_F(SourcesTest, AnInstalledPackageServesOnWhileItIsReplacedOrRemoved) {
   EXPECT_NE(tw_catalog_source_path(catalog_.get(), 1), folder);
   store_answers();
 
-  // Removed without a successor: what is mapped goes on, for connections to come too.
+  // Removed without a successor: the mapped file is still used, also by new connections.
   std::filesystem::remove_all(tw_catalog_source_path(catalog_.get(), 1));
   refresh();
   store_answers();
@@ -162,7 +163,7 @@ TEST_F(SourcesTest, AnInstalledPackageServesOnWhileItIsReplacedOrRemoved) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(hits, 4);
 
-  // Installed again: it is taken again.
+  // After a reinstallation the package is used again.
   Install(second, root);
   refresh();
   EXPECT_TRUE(FileExists(tw_catalog_source_path(catalog_.get(), 1)));
@@ -234,7 +235,7 @@ TEST_F(SourcesTest, AutotvmsRuleAnswersForTasksWithoutAnOperatorOfOurs) {
 TEST_F(SourcesTest, ModelIsAskedWhereNothingWasMeasured) {
   using cost_model::TreeModel;
   const std::string path = Path("cpu.model");
-  // Prefers what has most unrolled iterations: no good advice, but the same every time.
+  // Prefers the config with the most unrolled iterations: not useful, but deterministic.
   const TreeModel model(0, {{{6, 2, 3}, {-1, 0, 0}, {-1, 0, 1}}},
                         {1.4, "llvm", {"dense/float32/avx2"}, "nothing but this test"});
   ASSERT_TRUE(model.Save(path).ok());

@@ -18,7 +18,7 @@ std::set<std::string> FeaturesFor(const std::string& target) {
   return {list.begin(), list.end()};
 }
 
-// The table is what HostCpuName goes by, which has no LLVM.
+// HostCpuName uses this table because it does not link LLVM.
 TEST(CodeTraits, InstructionSetsOfProcessorsAreThoseOfLlvm) {
   constexpr const char* kCpus[] = {
       "x86-64-v2",     "x86-64-v3",      "x86-64-v4",   "haswell",        "broadwell",

@@ -1,4 +1,4 @@
-// Tensor intrinsics: exact for every value, in every width, on every runnable target.
+// Tensor intrinsics: exact for all values and widths, on every runnable target.
 
 #include <algorithm>
 
@@ -41,7 +41,7 @@ void CheckDot(const std::string& target, const char* name, DataType a_type, Data
     ASSERT_TRUE(kernel.ok()) << kernel.status().message();
     A* a = kernel->Data<A>(0);
     B* b = kernel->Data<B>(1);
-    // Half of the values are extreme: sums of pairs would saturate in 16 bits.
+    // Half of the values are extreme, so that sums of pairs would saturate in 16 bits.
     for (std::int64_t i = 0; i < kSteps * depth; ++i) {
       a[i] = i % 2 == 0 ? std::numeric_limits<A>::max() : static_cast<A>(Seeded(1, i, 127));
     }
@@ -50,7 +50,7 @@ void CheckDot(const std::string& target, const char* name, DataType a_type, Data
              : i % 3 == 1 ? largest
                           : static_cast<B>(Seeded(2, i, narrow ? kReducedRangeMagnitude : 127));
     }
-    // One lane whose sums of pairs are as large as any, and one where they are as small.
+    // One lane has the largest possible sums of pairs, and another the smallest.
     for (std::int64_t i = 0; i < kSteps * depth; ++i) {
       const std::int64_t step = i / depth * lanes * depth + i % depth;
       b[step] = largest;
@@ -84,7 +84,7 @@ TEST_P(DotTest, SumsTwoWordsExactly) {
 }
 
 /// acc[l] += sum over t < 4 of pixels[w + t, l] * b[l, t], for w from before the first pixel to
-/// behind the last one.
+/// after the last one.
 Program TapsProgram(std::int64_t pixels, std::int64_t lanes, LoopKind loop) {
   const Buffer a = MakeBuffer("a", kUInt8, {pixels, lanes});
   const Buffer b = MakeBuffer("b", kInt8, {lanes, 4});

@@ -1,6 +1,6 @@
-// Every elementary function of one argument, as CPUs and as GPUs compute it: over every exponent,
-// next to zeros, poles and branch points, and where the reduction of an angle leaves least, against
-// the C library in long double. The bounds are those of docs/numerics.md.
+// Every elementary function of one argument, as compiled for CPUs and GPUs: for all exponents, near
+// zeros, poles and branch points, and where the reduction of an angle cancels most. The results are
+// compared with the C library in long double; docs/numerics.md states the error bounds.
 
 #include <bit>
 #include <cmath>
@@ -20,7 +20,7 @@ namespace {
 
 using Exact = long double (*)(long double);
 
-/// By formulas that the range of long double allows, unlike those of the code.
+/// Formulas that rely on the range of long double and differ from those of the code.
 const std::map<std::string_view, Exact>& ExactFunctions() {
   static const std::map<std::string_view, Exact> functions = {
       {"exp", [](long double x) { return std::exp(x); }},
@@ -57,7 +57,8 @@ std::vector<const OperatorRow*> ElementaryRows() {
 template <typename T>
 using BitsOf = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 
-/// Mantissas of each exponent, both signs: zeros, denormal numbers, infinities and NaNs among them.
+/// Mantissas of each exponent with both signs, including zeros, denormal numbers, infinities and
+/// NaNs.
 template <typename T>
 void AddEveryExponent(int mantissas, std::vector<T>& values) {
   using Bits = BitsOf<T>;
@@ -122,15 +123,15 @@ std::vector<T> HardArguments() {
                                   1e37L}) {
     if (point < std::numeric_limits<T>::max()) around(point);
   }
-  // Of all numbers of the type, next to a multiple of pi / 2 (Kahan, Muller).
+  // The number of the type that is nearest to a multiple of pi / 2 (Kahan, Muller).
   around(16367173.0L * 0x1p+72L);
   if constexpr (sizeof(T) == 8) around(6381956970095103.0L * 0x1p+797L);
   while (values.size() % 32 != 0) values.push_back(T{1});
   return values;
 }
 
-/// Distance from `exact` in units of the last place that a T near it has; infinite where only one
-/// of them is a number, or finite.
+/// Returns the distance from `exact` in units of the last place of a T near it; infinite if only
+/// one of them is a number, or only one is finite.
 template <typename T>
 double UnitsApart(T computed, long double exact) {
   const T rounded = static_cast<T>(exact);
@@ -139,7 +140,7 @@ double UnitsApart(T computed, long double exact) {
   }
   if (computed == rounded) return 0;
   if (std::isinf(rounded) || std::isinf(computed)) {
-    // One step beyond the largest number is no worse than another step.
+    // Treats infinity as one step beyond the largest number.
     const T limit = std::numeric_limits<T>::max();
     return std::fabs(std::isinf(rounded) ? computed : rounded) == limit ? 1 : HUGE_VAL;
   }
@@ -148,7 +149,7 @@ double UnitsApart(T computed, long double exact) {
   return static_cast<double>(std::fabs(static_cast<long double>(computed) - exact) / unit);
 }
 
-/// One parameter, and for each row an output.
+/// Program with one parameter and an output for each row.
 Program MapOf(DataType dtype, std::int64_t count, bool on_gpu) {
   const Buffer x = MakeBuffer("x", dtype, {count});
   Program program;
@@ -177,7 +178,7 @@ Program MapOf(DataType dtype, std::int64_t count, bool on_gpu) {
   return program;
 }
 
-/// Checks the result of every row: outputs[i] are its values of `values`.
+/// Checks the result of every row: outputs[i] are the results for `values`.
 template <typename T>
 void CheckRows(std::span<const T> values, const std::function<const T*(std::size_t)>& output,
                double (*bound)(const OperatorRow&)) {
@@ -206,7 +207,7 @@ void CheckRows(std::span<const T> values, const std::function<const T*(std::size
 }
 
 double StatedForFloat32(const OperatorRow& row) { return row.ulps; }
-/// Those of the C library, which loses digits next to zeros of huge angles.
+/// Error bound for float64: that of the C library, which loses precision near zeros of huge angles.
 double StatedForFloat64(const OperatorRow& row) {
   return row.error == ErrorRule::kPeriodic ? 16 : 3;
 }
@@ -230,7 +231,7 @@ class ElementaryTest : public testing::TestWithParam<std::string> {
 TEST_P(ElementaryTest, Float32) { Check<float>(kFloat32, &StatedForFloat32); }
 TEST_P(ElementaryTest, Float64) { Check<double>(kFloat64, &StatedForFloat64); }
 
-// Elu and its kin: code that knows of a bound leaves out what keeps large results finite.
+// Elu and similar functions: with a known bound, the code omits the handling of large results.
 TEST_P(ElementaryTest, ExponentialsLess1OfNumbersThatAreNotAboveZero) {
   const std::vector<float> values = HardArguments<float>();
   constexpr std::int64_t kLanes = 16;
@@ -255,7 +256,8 @@ TEST_P(ElementaryTest, ExponentialsLess1OfNumbersThatAreNotAboveZero) {
   }
 }
 
-/// All of its numbers; rounded from float32, they are within half a unit and little more.
+/// Checks all float16 numbers. Results are rounded from float32, so their error is slightly above
+/// half a unit.
 TEST_P(ElementaryTest, Float16) {
   if (!FeaturesOf(*Target::Parse(GetParam()))->avx2) {
     GTEST_SKIP() << "this CPU has no conversions of float16, as the target describes it";
@@ -283,7 +285,7 @@ TEST_P(ElementaryTest, Float16) {
         ASSERT_EQ(computed, std::copysign(HUGE_VAL, expected)) << rows[r]->name << "(" << x << ")";
         continue;
       }
-      const int exponent = expected == 0 ? -24 : std::ilogb(expected);  // of 0 there is none
+      const int exponent = expected == 0 ? -24 : std::ilogb(expected);  // ilogb of 0 is undefined
       const double unit = std::max(std::ldexp(1.0, exponent - 10), 0x1p-24);
       ASSERT_LE(std::fabs(computed - expected), 0.502 * unit) << rows[r]->name << "(" << x << ")";
     }
@@ -315,7 +317,7 @@ void CheckOnGpu(DataType dtype, double (*bound)(const OperatorRow&)) {
 TEST(ElementaryOfGpusTest, Float32) { CheckOnGpu<float>(kFloat32, &StatedForFloat32); }
 TEST(ElementaryOfGpusTest, Float64) { CheckOnGpu<double>(kFloat64, &StatedForFloat64OfGpus); }
 
-/// PTX has no libraries: what a function takes is in the text itself.
+/// PTX has no libraries: the generated text must contain everything that a function needs.
 TEST(ElementaryOfGpusTest, NothingIsCalled) {
   for (const DataType dtype : {kFloat16, kFloat32, kFloat64}) {
     const auto text =
@@ -325,7 +327,7 @@ TEST(ElementaryOfGpusTest, NothingIsCalled) {
   }
 }
 
-/// What everything is verified against: rounded from a wider type.
+/// The reference for all verification is rounded from a wider type.
 TEST(ElementaryReferenceTest, IsRoundedOnce) {
   const std::vector<float> values = HardArguments<float>();
   Tensor x(TensorType{{std::ssize(values)}, kFloat32});

@@ -116,7 +116,7 @@ TEST_P(ExpressionsTest, ComputesInFloat64) {
   }
 }
 
-/// The integer epilogue: bias, rounding shift to the right, clip, cast.
+/// Integer epilogue: bias, rounding shift to the right, clip, cast.
 TEST_P(ExpressionsTest, RequantizesByShifting) {
   constexpr std::int64_t kCount = 203;
   KernelRunner kernel = BuildMap(kInt32, kInt8, kCount, [](const Expr& x) {
@@ -136,7 +136,7 @@ TEST_P(ExpressionsTest, RequantizesByShifting) {
   }
 }
 
-/// The fixed-point epilogue: the high half of a 64-bit product, then saturation to uint8.
+/// Fixed-point epilogue: the high half of a 64-bit product, then saturation to uint8.
 TEST_P(ExpressionsTest, RequantizesByMultiplying) {
   constexpr std::int64_t kCount = 77, kMultiplier = 1717986918;
   KernelRunner kernel = BuildMap(kInt32, kUInt8, kCount, [](const Expr& x) {
@@ -171,7 +171,7 @@ TEST_P(ExpressionsTest, TakesTheHighHalfOfAProduct) {
   }
 }
 
-/// Quantizing: float to int8 by way of rounding and clipping, and back.
+/// Quantization: float to int8 by rounding and clipping, and back.
 TEST_P(ExpressionsTest, QuantizesAndDequantizes) {
   KernelRunner quantize = BuildMap(kFloat32, kUInt8, 45, [](const Expr& x) {
     const Expr scaled = Call1("rint", x * MakeFloat(kFloat32, 4)) + MakeFloat(kFloat32, 128);
@@ -226,7 +226,7 @@ TEST_P(ExpressionsTest, KeepsBooleans) {
   }
 }
 
-/// Division by a value that may be zero is not executed where it is not chosen.
+/// A division by a value that may be zero is not executed in an arm that is not selected.
 TEST_P(ExpressionsTest, SkipsTheArmThatIsNotChosen) {
   KernelRunner kernel = BuildMap(kInt32, kInt32, 21, [](const Expr& x) {
     const Expr zero = MakeInt(kInt32, 0);

@@ -1,5 +1,5 @@
-// Maxima and minima of floats: NaN if an operand is, in every order of operands, also of constants,
-// and where they are reductions; on CPUs and in the emulator of a GPU's threads.
+// Float maxima and minima return NaN if an operand is NaN, in every order of operands, with
+// constants and in reductions; on CPUs and in the SIMT emulator.
 
 #include <cmath>
 #include <limits>
@@ -99,7 +99,7 @@ TEST_P(ExtremesTest, KeepNanWhereverItStands) {
   }
 }
 
-/// The largest of eight elements, of which each in turn is NaN.
+/// The largest of eight elements; each of them in turn is NaN.
 TEST_P(ExtremesTest, OfRowsKeepNan) {
   const Buffer x = MakeBuffer("x", kFloat32, {8, 16}), out = MakeBuffer("out", kFloat32, {16});
   const Expr lane = MakeVar("lane"), row = MakeVar("row");

@@ -1,5 +1,5 @@
-// Functions of float32 as vector code: every exponent of the argument, with mantissas spread over
-// it, against float64; what they are off by in units of the last place.
+// Vectorized float32 functions compared with float64: every exponent of the argument with several
+// mantissas, and the errors in units of the last place.
 
 #include <bit>
 #include <cmath>
@@ -12,10 +12,10 @@ namespace tilewright {
 namespace {
 
 constexpr std::uint32_t kMantissaBits = 23;
-constexpr std::uint32_t kMantissas = 61;  // of each exponent
+constexpr std::uint32_t kMantissas = 61;  // for each exponent
 constexpr std::uint32_t kExponents = 256;
 
-/// Both zeros, denormal numbers, infinities and NaNs among them.
+/// Arguments with all exponents, including both zeros, denormal numbers, infinities and NaNs.
 std::vector<float> EveryExponent() {
   std::vector<float> values;
   for (const std::uint32_t sign : {0u, 1u}) {
@@ -31,8 +31,8 @@ std::vector<float> EveryExponent() {
   return values;
 }
 
-/// Distance of `computed` from `exact` in units of the last place that a float32 near `exact` has;
-/// infinite where one of them is no number or both are beyond each other's range.
+/// Returns the distance of `computed` from `exact` in units of the last place of a float32 near
+/// `exact`; infinite if only one of them is a number, or if each is outside of the other's range.
 double Units(float computed, double exact) {
   const auto rounded = static_cast<float>(exact);
   if (std::isnan(rounded) || std::isnan(computed)) {
@@ -47,7 +47,7 @@ double Units(float computed, double exact) {
 
 class FunctionsTest : public testing::TestWithParam<std::string> {
  protected:
-  /// out[i] = f(x[i], y[i]), in a vector loop and (the second result) in a serial one.
+  /// Builds out[i] = f(x[i], y[i]) as a vector loop, and as a serial loop for the second result.
   KernelRunner Build(std::int64_t n, const std::function<Expr(const Expr&, const Expr&)>& f) {
     const Buffer x = MakeBuffer("x", kFloat32, {n}), y = MakeBuffer("y", kFloat32, {n});
     const Buffer vector = MakeBuffer("vector", kFloat32, {n});
@@ -67,7 +67,7 @@ class FunctionsTest : public testing::TestWithParam<std::string> {
     return std::move(*runner);
   }
 
-  /// The largest distance of both results from `reference`.
+  /// Checks the largest distance of both results from `reference`.
   void Check(const char* name, const KernelRunner& kernel, std::size_t count,
              const std::function<double(double, double)>& reference, double most_units) {
     double worst = 0;
@@ -118,7 +118,7 @@ TEST_P(FunctionsTest, PowIsAsCloseAsStated) {
     x.push_back(values[i]);
     y.push_back(powers[i % std::size(powers)]);
   }
-  for (const float power : powers) {  // bases whose powers are numbers for most of them
+  for (const float power : powers) {  // bases with finite results for most of the powers
     for (int i = -40; i < 40; ++i) {
       x.push_back(0.07f * static_cast<float>(i));
       y.push_back(power);

@@ -1,5 +1,5 @@
-// What Generate and LinkShared promise beside correct results: no spills in register tiles, errors
-// instead of aborts, self-contained artifacts, other targets.
+// Guarantees of Generate and LinkShared in addition to correct results: no spills in register
+// tiles, errors instead of aborts, self-contained artifacts, other targets.
 
 #include <elf.h>
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ Program Increment(const std::string& name, std::int64_t n) {
 
 Target ParseTarget(const char* text) { return *Target::Parse(text); }
 
-/// The inner loop of a direct convolution: `rows` output columns x `vectors` registers of channels.
+/// Inner loop of a direct convolution: `rows` output columns x `vectors` registers of channels.
 Program ConvTile(std::int64_t lanes, std::int64_t rows, std::int64_t vectors, LoopKind inner) {
   const std::int64_t columns = rows * 4;
   const Buffer in = MakeBuffer("in", kFloat32, {4, columns + 2, lanes});
@@ -69,7 +69,8 @@ struct TileCase {
 };
 class TileTest : public testing::TestWithParam<TileCase> {};
 
-/// Wherever vectors are multiplied and added, none goes to the stack or comes from there.
+/// Code that multiplies and adds vectors neither loads vectors from the stack nor stores them
+/// there.
 TEST_P(TileTest, KeepsItsAccumulatorsInRegisters) {
   const TileCase& c = GetParam();
   const Result<std::string> text = Generate({ConvTile(c.lanes, c.rows, c.vectors, c.inner)},
@@ -99,7 +100,8 @@ INSTANTIATE_TEST_SUITE_P(
                     TileCase{"Avx2By6x2Unrolled", kAvx2, 8, 6, 2, LoopKind::kUnrolled}),
     [](const auto& tested) { return tested.param.name; });
 
-/// What is left of a row is read by one load with a mask, not eight lanes, then four and so on.
+/// The remainder of a row is read by one masked load, instead of by eight lanes, then four, and so
+/// on.
 TEST(GenerateTest, ReadsTheRestOfARowAtOnce) {
   const auto text = Generate({Increment("rest", 30)}, ParseTarget(kAvx512), Emit::kAssembly);
   ASSERT_TRUE(text.ok()) << text.status().message();
@@ -109,7 +111,7 @@ TEST(GenerateTest, ReadsTheRestOfARowAtOnce) {
   EXPECT_THAT(*narrow, HasSubstr("%ymm"));
 }
 
-/// Rows of a depthwise convolution by 3x3, one below the other, all taps written out.
+/// Rows of a 3x3 depthwise convolution, one below the other, with all taps unrolled.
 Program WindowTile(std::int64_t rows, bool rows_first) {
   const Buffer in = MakeBuffer("in", kFloat32, {rows + 2, 64});
   const Buffer weight = MakeBuffer("weight", kFloat32, {3, 3});
@@ -141,7 +143,7 @@ Program WindowTile(std::int64_t rows, bool rows_first) {
           MakeFor(o, 2, LoopKind::kSerial, MakeAllocate(acc, MakeBlock({clear, taps, copy})))};
 }
 
-/// A row of data is read once for each column of the window, for all sums that it is in.
+/// A data row is read once for each column of the window, for all sums that use it.
 TEST(GenerateTest, ReadsTheDataOfWindowsOnce) {
   const std::regex load("\\(.*\\), %zmm"),
       stack("[xyz]mm[0-9]+.*\\(%rsp\\)|\\(%rsp\\).*[xyz]mm[0-9]+");
@@ -317,7 +319,7 @@ TEST(LinkTest, MakesLibrariesOfSeveralKernels) {
   EXPECT_THAT(missing.message(), HasSubstr("no kernel three"));
 }
 
-/// Entries of an ELF library's table at `offset`.
+/// Returns the entries of an ELF library's table at `offset`.
 template <typename Entry>
 std::vector<Entry> ElfEntries(const std::string& bytes, std::uint64_t offset, std::size_t count) {
   std::vector<Entry> entries(count);
@@ -390,7 +392,7 @@ TEST(LinkTest, RefusesKernelsOfAnotherInterfaceVersion) {
   Result<std::string> object =
       Generate({Increment("old", 4)}, ParseTarget("llvm -mcpu=x86-64"), Emit::kObject);
   ASSERT_TRUE(object.ok());
-  // old_info begins with the version and the number of parameters, two 32-bit numbers.
+  // old_info begins with two 32-bit numbers: the version and the number of parameters.
   const std::string info("\x01\0\0\0\x02\0\0\0", 8);
   const std::size_t at = object->find(info);
   ASSERT_NE(at, std::string::npos);

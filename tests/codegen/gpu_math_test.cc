@@ -1,5 +1,5 @@
-// Functions of the tensor layer as a GPU computes them: against the C library, in the simulator of
-// threads.
+// Functions of the tensor layer as a GPU computes them, run in the SIMT emulator and compared with
+// the C library.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ constexpr OpKind kOneOperand[] = {
     OpKind::kExp,     OpKind::kTanh,  OpKind::kLog,       OpKind::kErf,   OpKind::kSqrt,
     OpKind::kSigmoid, OpKind::kRound, OpKind::kRoundEven, OpKind::kFloor, OpKind::kCeil};
 
-/// Results of all of kOneOperand and then of pow(x, y), for each pair of numbers.
+/// Results of each function in kOneOperand and of pow(x, y) for each pair of numbers.
 struct OnGpu {
   Buffer x, y;
   std::vector<Buffer> outputs;
@@ -141,12 +141,13 @@ void CompareWithLibrary(DataType dtype, double tolerance, double tolerance_of_po
 }
 
 TEST(GpuMathTest, Float32) {
-  CompareWithLibrary<float>(kFloat32, 1.2e-6, 1.2e-7);  // tanh and sigmoid by an exp within 1e-6
+  CompareWithLibrary<float>(kFloat32, 1.2e-6,
+                            1.2e-7);  // tanh and sigmoid use an exp with an error of 1e-6
 }
 
 TEST(GpuMathTest, Float64) { CompareWithLibrary<double>(kFloat64, 3e-15, 3e-13); }
 
-/// PTX has no libraries: every function of every float type must be in the text itself.
+/// PTX has no libraries: the text must contain every function of every float type.
 TEST(GpuMathTest, NothingIsCalled) {
   for (const DataType dtype : {kFloat16, kFloat32, kFloat64}) {
     const OnGpu gpu(dtype, 64);

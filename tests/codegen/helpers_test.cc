@@ -1,5 +1,5 @@
-// No conversion or function may need what only a compiler's own library has: kernels are linked
-// with the C library and its mathematics alone.
+// No conversion or function may need a compiler's runtime library: kernels are linked only with the
+// C library and its mathematics.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,8 @@ constexpr DataType kEveryType[] = {kBool,   kInt8,   kInt16,  kInt32,   kInt64, 
                                    kUInt16, kUInt32, kUInt64, kFloat16, kFloat32, kFloat64};
 constexpr std::int64_t kElements = 19;
 
-/// The parameters of a kernel and its loops; each result is computed once in vectors, once not.
+/// The parameters of a kernel and its loops. Each result is computed once in vectors and once
+/// serially.
 class MapProgram {
  public:
   void Add(DataType to, const std::vector<DataType>& from,
@@ -129,8 +130,8 @@ TEST_P(HelpersTest, EveryFunctionLinks) {
 INSTANTIATE_TEST_SUITE_P(Targets, HelpersTest, testing::ValuesIn(kMachines),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
-/// float64 to float16 is rounded once: by way of a float32 that was rounded to nearest, what lies
-/// just beside the middle of two halves would go the wrong way.
+/// float64 to float16 is rounded once. Rounding to float32 first would give the wrong result for
+/// numbers next to the middle between two float16 numbers.
 TEST(HalvesOfDoublesTest, AreRoundedOnce) {
   const double tiny = std::ldexp(1.0, -40);
   const double values[kElements] = {1 + std::ldexp(1.0, -11) + tiny,
@@ -156,7 +157,7 @@ TEST(HalvesOfDoublesTest, AreRoundedOnce) {
                                              0xfc00, 0,      1,      0,      1,      0,      0x8000,
                                              0x7e00, 0x7c00, 0xfc00, 0x2e66, 0xe4d3};
   for (const std::string& target : RunnableTargets()) {
-    if (target == "llvm -mcpu=x86-64") continue;  // has no float16
+    if (target == "llvm -mcpu=x86-64") continue;  // without float16
     MapProgram map;
     map.Add(kFloat16, {kFloat64}, [](const auto& x) { return MakeCast(kFloat16, x[0]); });
     auto kernel = KernelRunner::Build(map.Finish(), *Target::Parse(target));

@@ -15,10 +15,10 @@
 
 namespace tilewright {
 
-/// Compiles programs built by hand, and runs them on buffers that catch stray accesses.
+/// Compiler and runner of hand-written programs, with buffers that detect accesses outside of them.
 class KernelRunner {
  public:
-  /// threads: those of `parallel`, if there is one.
+  /// Compiles a program.
   static Result<KernelRunner> Build(const Program& program, const Target& target) {
     Result<std::string> object = Generate({program}, target, Emit::kObject);
     TW_RETURN_IF_ERROR(object);
@@ -31,7 +31,7 @@ class KernelRunner {
     return KernelRunner(program, std::move(*kernel));
   }
 
-  /// Values of parameter i, zero at first.
+  /// Returns the values of parameter i, initially zero.
   template <typename T>
   T* Data(std::size_t i) const {
     return static_cast<T*>(buffers_[i].data());
@@ -65,13 +65,13 @@ class KernelRunner {
   std::vector<GuardedBuffer> buffers_;
 };
 
-/// Integers in [-range, range], reproducible.
+/// Returns a reproducible integer in [-range, range].
 inline std::int64_t Seeded(std::uint64_t seed, std::int64_t i, std::int64_t range) {
   const std::uint32_t element = SeededElement(seed, static_cast<std::uint64_t>(i));
   return static_cast<std::int64_t>(element % static_cast<std::uint64_t>(2 * range + 1)) - range;
 }
 
-/// The CPU targets that code is run for here, as far as this machine has what they need.
+/// Returns the CPU targets that the tests run code for, if this machine supports them.
 inline std::vector<std::string> RunnableTargets() {
   std::vector<std::string> targets = {"llvm -mcpu=x86-64"};
   const Result<CpuFeatures> host = FeaturesOf(*Target::Parse("native"));
@@ -82,7 +82,7 @@ inline std::vector<std::string> RunnableTargets() {
   return targets;
 }
 
-/// A name for a parameterized test.
+/// Returns a name for a parameterized test.
 inline std::string TargetTestName(const std::string& target) {
   std::string name;
   for (char c : target) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';

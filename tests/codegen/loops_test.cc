@@ -1,5 +1,5 @@
-// Loops, vectors, guards and storage: small programs built by hand, run for every target this
-// machine can execute.
+// Loops, vectors, guards and storage: small hand-written programs, run for every target that this
+// machine supports.
 
 #include <cmath>
 #include <functional>
@@ -50,7 +50,7 @@ TEST_P(LoopsTest, AddsVectorsOfOddLengths) {
   }
 }
 
-/// A tile of count x n accumulators: rows first, first + 1, ... of out = a^T b.
+/// Returns a tile of count x n accumulators: rows first, first + 1, ... of out = a^T b.
 Stmt MatmulTile(const Buffer& a, const Buffer& b, const Buffer& out, const Expr& first,
                 std::int64_t count) {
   const std::int64_t n = b->shape[1];
@@ -75,7 +75,7 @@ Stmt MatmulTile(const Buffer& a, const Buffer& b, const Buffer& out, const Expr&
   return MakeAllocate(acc, MakeBlock(std::move(steps)));
 }
 
-/// out = a^T b; the rows that are left over (a peeled tail) have a tile of their own.
+/// out = a^T b; the remaining rows (a peeled tail) have a separate tile.
 Program TiledMatmul(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t rows) {
   const Buffer a = MakeBuffer("a", kFloat32, {k, m});
   const Buffer b = MakeBuffer("b", kFloat32, {k, n});
@@ -100,7 +100,7 @@ TEST_P(LoopsTest, MultipliesMatricesInRegisterTiles) {
     kernel.Run();
     for (std::int64_t i = 0; i < c.m; ++i) {
       for (std::int64_t j = 0; j < c.n; ++j) {
-        float sum = 0;  // small integers: exact
+        float sum = 0;  // small integers, so the sum is exact
         for (std::int64_t p = 0; p < c.k; ++p) {
           sum += kernel.Data<float>(0)[p * c.m + i] * kernel.Data<float>(1)[p * c.n + j];
         }
@@ -110,8 +110,8 @@ TEST_P(LoopsTest, MultipliesMatricesInRegisterTiles) {
   }
 }
 
-/// out[i, j] = exp(a[i, j]) * a[i, j] by way of a tile of registers, whose rows from `kept` on have
-/// no place in `out`.
+/// out[i, j] = exp(a[i, j]) * a[i, j], computed in a register tile whose rows from `kept` on are
+/// not part of `out`.
 Program TileOfExp(std::int64_t rows, std::int64_t n, std::int64_t kept) {
   const Buffer a = MakeBuffer("a", kFloat32, {rows, n});
   const Buffer out = MakeBuffer("out", kFloat32, {kept, n});
@@ -136,7 +136,7 @@ TEST_P(LoopsTest, LongFunctionsOfATileStandInTheCodeOnce) {
     for (std::int64_t i = 0; i < 11 * n; ++i) {
       const float x = kernel.Data<float>(0)[i];
       const double expected = std::exp(static_cast<double>(x)) * x;
-      // Integers up to 100: from 85 on the product is infinity.
+      // For integers from 85 to 100, the product is infinity.
       if (x > 84) continue;
       ASSERT_NEAR(kernel.Data<float>(1)[i], expected, 4e-7 * std::fabs(expected) + 1e-37) << i;
     }
@@ -155,8 +155,8 @@ TEST_P(LoopsTest, LongFunctionsOfATileStandInTheCodeOnce) {
   }
 }
 
-/// out[c, i, p] = 2 * a[i, p, c] by way of a tile of registers, whose vectors lie along c and leave
-/// it along p, and whose rows from `kept` on have no place in `out`; 2 is a single number.
+/// out[c, i, p] = 2 * a[i, p, c], computed in a register tile that is transposed: its vectors run
+/// along c, and are stored along p. Its rows from `kept` on are not part of `out`; 2 is a scalar.
 Program TurnedTile(std::int64_t rows, std::int64_t pixels, std::int64_t channels,
                    std::int64_t kept) {
   const Buffer a = MakeBuffer("a", kFloat32, {rows, pixels, channels});
@@ -210,7 +210,7 @@ TEST(TurnedTiles, TakeAsMuchCodeForManyRowsAsForFew) {
   EXPECT_EQ(shuffles(7), shuffles(2));
 }
 
-/// Convolution in one dimension with zero padding: reads outside of the input must not happen.
+/// One-dimensional convolution with zero padding: no read outside of the input may execute.
 TEST_P(LoopsTest, GuardsReadsOutsideOfTheInput) {
   constexpr std::int64_t kLength = 37, kTaps = 5, kPad = 2;
   for (const bool unrolled_taps : {false, true}) {
@@ -241,7 +241,7 @@ TEST_P(LoopsTest, GuardsReadsOutsideOfTheInput) {
   }
 }
 
-/// The condition is the same in all lanes: rows of padding around a vector of channels.
+/// The condition is the same in all lanes: padding rows around a vector of channels.
 TEST_P(LoopsTest, GuardsReadsOfWholeVectors) {
   constexpr std::int64_t kRows = 9, kChannels = 16;
   const Buffer in = MakeBuffer("in", kFloat32, {kRows, kChannels});
@@ -267,7 +267,7 @@ TEST_P(LoopsTest, GuardsReadsOfWholeVectors) {
   }
 }
 
-/// A split that does not divide: the last chunk is cut off by a guard around the store.
+/// A split that does not divide: a guard around the store limits the last chunk.
 TEST_P(LoopsTest, GuardsStoresOfATail) {
   constexpr std::int64_t kLength = 50, kInner = 16;
   const Buffer in = MakeBuffer("in", kFloat32, {kLength});
@@ -288,7 +288,7 @@ TEST_P(LoopsTest, GuardsStoresOfATail) {
   }
 }
 
-/// Strides other than one, both ways, and an index that is not linear in the lane.
+/// Strides other than one for loads and stores, and an index that is not linear in the lane.
 TEST_P(LoopsTest, GathersAndScatters) {
   constexpr std::int64_t kRows = 12, kColumns = 20;
   const Buffer in = MakeBuffer("in", kFloat32, {kRows, kColumns});
@@ -316,7 +316,7 @@ TEST_P(LoopsTest, GathersAndScatters) {
   }
 }
 
-/// The index of a fused loop: floordiv and floormod by the extent of the inner one.
+/// Index of a fused loop: floordiv and floormod by the extent of the inner one.
 TEST_P(LoopsTest, SplitsAFusedIndexAgain) {
   constexpr std::int64_t kOuter = 6, kInner = 16;
   const Buffer in = MakeBuffer("in", kFloat32, {kOuter, kInner});
@@ -338,8 +338,8 @@ TEST_P(LoopsTest, SplitsAFusedIndexAgain) {
   }
 }
 
-/// A private buffer per iteration (small: stack, large: the worker's part of the workspace), one
-/// that all threads share, and a parallel loop inside a serial one.
+/// A private buffer for each iteration (small: on the stack, large: in the worker's part of the
+/// workspace), a buffer that all threads share, and a parallel loop inside a serial one.
 Program ParallelRows(std::int64_t rows, std::int64_t columns, std::int64_t rounds) {
   const Buffer in = MakeBuffer("in", kFloat32, {rows, columns});
   const Buffer out = MakeBuffer("out", kFloat32, {rounds, rows, columns});
@@ -409,8 +409,8 @@ TEST_P(LoopsTest, CopiesRegionsWithPadding) {
   }
 }
 
-/// out[p, j, i] = in[p, i, j] + in[p, i, j + shift] for j < columns: columns unrolled, rows vector
-/// lanes, both in part only where the back end can take rows of memory for them.
+/// out[p, j, i] = in[p, i, j] + in[p, i, j + shift] for j < columns. Columns are unrolled and rows
+/// are vector lanes. Both are partial only if the back end can load whole rows of memory for them.
 template <typename T>
 void CheckTransposed(const std::string& target, DataType dtype, std::int64_t rows,
                      std::int64_t columns, std::int64_t shift) {
@@ -461,7 +461,7 @@ TEST(TransposedLoads, AreShufflesOfVectors) {
   EXPECT_EQ(text->find("insertelement"), std::string::npos);
 }
 
-/// out[i, j] = in[i, 4 * (j / 4) + 1]: of each four lanes the second.
+/// out[i, j] = in[i, 4 * (j / 4) + 1]: the second of each four lanes.
 TEST_P(LoopsTest, PicksLanesFromOneRowOfMemory) {
   for (const std::int64_t columns : {8, 16, 20}) {
     const Buffer in = MakeBuffer("in", kFloat32, {3, columns});

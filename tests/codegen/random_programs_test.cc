@@ -1,5 +1,5 @@
-// Random integer programs: generated code against the interpreter, exactly. The seed names the
-// case.
+// Random integer programs: the results of generated code and of the interpreter must be equal. The
+// seed names the case.
 
 #include <cstring>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr DataType kTypes[] = {kInt8, kUInt8, kInt16, kInt32};
 
-/// Makes loop nests over three loops with every kind of loop, index and guard.
+/// Generator of nests of three loops with every kind of loop, index and guard.
 class Generator {
  public:
   explicit Generator(std::uint64_t seed) : random_(seed) {}
@@ -51,7 +51,7 @@ class Generator {
         Chance(30) ? Accumulate(out, at) : MakeStore(out, at, MakeCast(out->dtype, Value(3)));
     if (Chance(30)) {
       const Stmt other = MakeStore(out, at, MakeCast(out->dtype, Value(1)));
-      // What is read later must have been written.
+      // Elements that are read later must have been written.
       const bool complete = out->name == "middle" || Chance(50);
       body = MakeIf(Condition(), body, complete ? other : Stmt());
     }
@@ -63,7 +63,7 @@ class Generator {
     return MakeFor(loops[0], out->shape[0], outer[Pick(0, 2)], body);
   }
 
-  /// A sum kept in a private buffer, in front of the store.
+  /// Returns a sum that is accumulated in a private buffer before the store.
   Stmt Accumulate(const Buffer& out, const std::vector<Expr>& at) {
     const Buffer acc = MakeBuffer("acc", kInt32, {1}, Scope::kLocal);
     const Expr r = MakeVar("r");
@@ -73,7 +73,8 @@ class Generator {
     vars_.pop_back();
     std::vector<Stmt> steps = {clear, MakeFor(r, Pick(1, 5), LoopKind::kSerial, add),
                                MakeStore(out, at, MakeCast(out->dtype, MakeLoad(acc, {Expr(0)})))};
-    // One scalar for all lanes is no accumulator of a vector loop: one element per iteration of k.
+    // A scalar for all lanes cannot be the accumulator of a vector loop: one element per iteration
+    // of k.
     return Replace(acc, out->shape[2], at[2], steps);
   }
 
@@ -182,7 +183,7 @@ TEST_P(RandomProgramsTest, ComputeWhatTheInterpreterDoes) {
       std::memcpy(values.data(), bytes, static_cast<std::size_t>(in->bytes()));
       interpreter.SetContents(in, values);
     }
-    for (std::size_t p = 3; p < 5; ++p) {  // not all of it is written: the rest is zero
+    for (std::size_t p = 3; p < 5; ++p) {  // not all of it is written; the rest is zero
       const Buffer& out = program.parameters[p];
       interpreter.SetContents(out, Tensor(TensorType{out->shape, out->dtype}));
     }

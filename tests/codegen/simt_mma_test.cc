@@ -1,5 +1,5 @@
-// Matrix products of one warp, by hand: all instructions, in the simulator of threads and through
-// ptxas where there is one.
+// Hand-written matrix products of one warp: all instructions, in the SIMT emulator and through
+// ptxas if it is installed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ Target TargetOf(const MmaIntrinsic& mma) {
   return *Target::Parse("cuda -arch=sm_" + std::to_string(mma.capability));
 }
 
-/// A small integer in the operand's type.
+/// Stores a small integer in the operand's type.
 void Put(DataType dtype, int value, std::byte* place) {
   const auto byte = static_cast<std::int8_t>(value);
   const auto single = static_cast<float>(value);

@@ -1,5 +1,5 @@
-// The simulator of threads on programs made by hand: what is right runs, and every kind of fault is
-// named.
+// The SIMT emulator on hand-written programs: correct programs run, and every kind of fault is
+// reported.
 
 #include "src/codegen/simt/simt.h"
 
@@ -19,8 +19,8 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kThreads = 8, kBlocks = 3, kAll = kThreads * kBlocks;
 
-/// output[...] of 24 floats from input[24], by blocks of 8 threads; `body` makes the inside of the
-/// loops from the indices of block and thread.
+/// output[...] of 24 floats from input[24], by blocks of 8 threads. `body` creates the inside of
+/// the loops from the indices of block and thread.
 struct Grid {
   Buffer input = MakeBuffer("input", kFloat32, {kAll});
   Buffer output = MakeBuffer("output", kFloat32, {kAll});
@@ -39,7 +39,7 @@ struct Grid {
   }
   Expr Global() const { return block * Expr(kThreads) + thread; }
   Stmt Stage(Expr to) const { return MakeStore(shared, {to}, MakeLoad(input, {Global()})); }
-  /// An asynchronous copy of what Stage copies, or zeros.
+  /// Returns an asynchronous copy of the elements that Stage copies, or of zeros.
   Stmt Copy(Expr to, Expr condition = {}) const {
     return MakeAsyncCopy({shared, {to}, {1}}, {input, {Global()}, {1}}, std::move(condition));
   }
@@ -193,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{
             "ReadOfAnothersCopy",
             [](const Grid& g) {
-              // Thread 7 reads what thread 0 has waited for, but not handed over.
+              // Thread 7 reads an element that thread 0 has waited for, but there was no barrier.
               return MakeBlock({g.Copy(g.thread), MakeAsyncCommit(), g.Wait(0), g.Store(Expr(0))});
             },
             "which thread (0,0,0) of block (0,0,0) has written without a barrier between"},

@@ -1,4 +1,4 @@
-// A model as library, parameter file and graph: what is in them, and that nothing else is taken.
+// A model as library, parameter file and graph: their contents, and rejection of other files.
 
 #include "src/compiler/bundle.h"
 
@@ -75,7 +75,7 @@ TEST_F(Bundle, ANewOneLeavesProgramsThatRunTheOldOneAlone) {
   const auto before = old->Run(inputs);
   const auto parameters = ReadFile(bundle + "/net.params");
   std::string text = kBundledConv;
-  text.replace(text.find("[0]"), 3, "[1]");  // made-up contents depend on the name
+  text.replace(text.find("[0]"), 3, "[1]");  // synthetic contents depend on the name
   ASSERT_TRUE(CompileBundle(Load(text), options_, bundle).ok());
   EXPECT_FALSE(FileExists(bundle + "/net.so.params"));
   const auto after = old->Run(inputs);
@@ -138,7 +138,7 @@ TEST_F(Bundle, ALibraryThatIsCutOffIsRefusedBeforeItIsMapped) {
   }
 }
 
-// A name ends neither the comment that it is in, nor the writing of JSON.
+// A name must not end the comment that contains it, nor break the JSON.
 TEST_F(Bundle, NamesOfAnyBytesLeaveHeaderAndIndexReadable) {
   Graph graph;
   graph.name = "a */ int b; /*\n";

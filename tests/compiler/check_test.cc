@@ -1,4 +1,4 @@
-// Libraries that are wrong on purpose: none of them may be left behind.
+// Intentionally wrong libraries: none of them may remain on disk.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ Program& KernelOf(Plan& plan, const std::string& op) {
   return plan.kernels[static_cast<std::size_t>(StepOf(plan, op).kernel()->kernel)];
 }
 
-/// The statement with `change` applied to the stores to `buffer`.
+/// Returns the statement with `change` applied to the stores to `buffer`.
 Stmt WithStores(const Stmt& stmt, const Buffer& buffer, const std::function<Stmt(Stmt)>& change) {
   if (stmt->kind == StmtKind::kStore) return stmt->buffer == buffer ? change(stmt) : stmt;
   std::vector<Stmt> body;
@@ -83,14 +83,13 @@ void ChangeStores(Program& kernel, const std::function<Stmt(Stmt)>& change) {
   kernel.body = WithStores(kernel.body, kernel.parameters.back(), change);
 }
 
-/// Nothing is written where the last index is 0.
+/// Writes nothing where the last index is 0.
 Stmt ButTheFirst(const Stmt& store) {
   return MakeIf(MakeNot(Eq(store->indices.back(), Expr(0))), store);
 }
 
-/// Reads and writes far outside of all memory, at addresses that there may be: what others end with
-/// depends on the registers that they are in. Further than the 4 TiB of the address sanitizer's
-/// heap.
+/// Reads and writes far outside of all memory, at canonical addresses: with other addresses the
+/// crash depends on registers. The distance exceeds the 4 TiB of the address sanitizer's heap.
 Stmt FarAway(const Stmt& store) {
   constexpr std::int64_t kDistance = std::int64_t{5} << 40;
   std::vector<Expr> indices = store->indices;
@@ -100,7 +99,7 @@ Stmt FarAway(const Stmt& store) {
   return MakeStore(store->buffer, indices, store->value);
 }
 
-/// The whole kernel again and again, for centuries.
+/// Repeats the whole kernel for centuries.
 void MakeEndless(Program& kernel) {
   ChangeStores(kernel, [](const Stmt& store) {
     return MakeStore(store->buffer, store->indices,
@@ -114,7 +113,7 @@ struct Fault {
   const char* text;
   std::function<void(Plan&)> make;
   const char* message;
-  double seconds = 1;  // of comparing
+  double seconds = 1;  // of comparison
 };
 
 const Fault kFaults[] = {
@@ -248,7 +247,7 @@ TEST(CheckedLibrary, WhollyComparedFindsWhatSamplesMiss) {
   auto compiled = Compile(SeededGraph(kChain), options, path);
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
   EXPECT_EQ(compiled->check.compared, compiled->check.operators);
-  // One element in the middle of an image.
+  // Only one element in the middle of an image.
   options.change_plan = [](Plan& plan) {
     ChangeStores(KernelOf(plan, "softmax"), [](const Stmt& store) {
       const Expr wrong = And(Eq(store->indices[1], Expr(11)),
@@ -323,7 +322,8 @@ TEST(Coverage, IsWhatTheCodeWrites) {
   EXPECT_EQ(CoverageOf(rows[5].kernel, 20), Coverage::kUnknown);
 }
 
-// Every operator of the sample networks, each element, from the reference's values around it.
+// Compares every element of every operator in the sample networks, computed from the reference's
+// values around it.
 TEST(SampledReferences, AreTheReference) {
   for (const Network& network : kNetworks) {
     const Graph graph = SeededGraph(network.text);
@@ -367,8 +367,7 @@ TEST(SampledReferences, AreTheReference) {
   }
 }
 
-// Rows of rows: by itself an element needs 64^4 of the data, but those of one row need the same
-// ones.
+// Rows of rows: a single element needs 64^4 data elements, but the elements of a row share them.
 TEST(SampledReferences, ComputeEachElementOfARowOnce) {
   const Graph graph = SeededGraph(R"(def @main(%data: Tensor[(4, 64), float32]) {
   %0 = nn.softmax(%data, axis=1);
@@ -383,7 +382,7 @@ TEST(SampledReferences, ComputeEachElementOfARowOnce) {
     if (id != graph.inputs()[0]) return std::nullopt;
     return TensorView{data.data(), PhysicalLayout()};
   };
-  constexpr std::int64_t kReads = 3 * 64 * 64;  // for each element of two rows its row
+  constexpr std::int64_t kReads = 3 * 64 * 64;  // each element of two rows reads its row
   SampledReference reference(graph, find, kReads);
   const std::vector<std::int64_t> positions = {5, 3, 5, 70};
   const auto sample = reference.At(graph.outputs()[0], positions);
@@ -396,8 +395,8 @@ TEST(SampledReferences, ComputeEachElementOfARowOnce) {
   }
 }
 
-// Products that rounding may put either way round. Other positions than the first one of them were
-// called wrong wherever an element was asked for twice, or behind a concat.
+// Products whose order depends on rounding. Positions other than the first must also be accepted if
+// an element is requested twice, or after a concat.
 TEST(SampledReferences, KnowAllRightPositions) {
   const auto expression = ParseExpression(
       "input A: float32[2, 4]\ninput B: float32[2, 4]\n"
@@ -426,7 +425,7 @@ TEST(SampledReferences, KnowAllRightPositions) {
   struct Row {
     int id;
     std::vector<std::int64_t> positions;
-    std::vector<int> rows;  ///< of A; -1: none, a zero
+    std::vector<int> rows;  ///< of A; -1: no row, a zero
   };
   const Row asked[] = {{chosen, {0, 1}, {0, 1}},
                        {chosen, {1, 0, 1}, {1, 0, 1}},

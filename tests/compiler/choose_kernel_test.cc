@@ -1,4 +1,4 @@
-// Which kernel an operator gets.
+// Selection of an operator's kernel.
 
 #include "src/compiler/plan/choose_kernel.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Always this config of this template.
+/// Always returns this config of this template.
 class OneChooser final : public records::ModelChooser {
  public:
   OneChooser(const TemplateEntry& entry, Config config)
@@ -37,7 +37,7 @@ class OneChooser final : public records::ModelChooser {
   Config config_;
 };
 
-/// The first config of the template whose result has another layout than `form`'s.
+/// Returns the first config of the template whose result has another layout than that of `form`.
 Config ConfigOfOtherLayout(const TemplateEntry& entry, const Workload& workload,
                            const Target& target, const KernelLayouts& layouts) {
   const ConfigSpace space = *entry.define_space(workload, target);
@@ -75,7 +75,7 @@ TEST(ChooseKernel, AModelsChoiceIsTakenUnlessItNeedsMoreChangesOfLayout) {
   EXPECT_EQ(free.answer, records::AnswerLevel::kModel);
   EXPECT_FALSE(free.tuned);
 
-  // The default config's layout costs nothing, every other one does.
+  // The layout of the default config has no cost, all others do.
   const OperatorReport costly =
       choose([&](const KernelLayouts& one) { return one.output == layouts.output ? 0.0 : 1e-3; });
   EXPECT_EQ(costly.template_key, first.key);
@@ -83,7 +83,7 @@ TEST(ChooseKernel, AModelsChoiceIsTakenUnlessItNeedsMoreChangesOfLayout) {
   EXPECT_THAT(costly.explanation, HasSubstr("changes of layout"));
 }
 
-// A guess in one layout does not keep the network from others.
+// A prediction in one layout does not prevent other layouts.
 TEST(ChooseKernel, AModelsChoiceIsOneOfTheLayoutsThatAreWeighed) {
   const Workload conv = *Workload::Parse(
       "conv2d(float32[1,24,14,14]NCHW,float32[24,24,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
@@ -120,7 +120,7 @@ TEST(ChooseKernel, AModelsChoiceIsOneOfTheLayoutsThatAreWeighed) {
   EXPECT_THAT(chosen.explanation, HasSubstr("other layouts cost the network less"));
 }
 
-// 8-bit numbers are multiplied as such only where an instruction does that.
+// 8-bit numbers are multiplied directly only if an instruction for that exists.
 TEST(ChooseKernel, WidensProductsWhereThereIsNoFastDotProduct) {
   for (const char* key :
        {"conv2d(uint8[1,32,14,14]NCHW,int8[32,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32",

@@ -1,4 +1,5 @@
-// Two networks side by side: which values correspond, how numbers are read, what diverges first.
+// Comparison of two networks: which values correspond, how numbers are read, and the first
+// divergence.
 
 #include "src/compiler/check/compare.h"
 
@@ -96,7 +97,7 @@ TEST(CompareTraces, NamesTheFirstLayerThatDiverges) {
   EXPECT_THAT(report.Summary(), HasSubstr("the 3 before it agree"));
 }
 
-// A large addend that is taken off again: what is left has the rounding of what was not.
+// A large addend that is subtracted again: the rest has the rounding error of the large sum.
 constexpr char kCancels[] = R"(def @main(%data: Tensor[(1, 8), float32]) {
   %0 = add(%data, 1000f);
   %1 = subtract(%0, 1000f);
@@ -112,7 +113,7 @@ TEST(CompareTraces, FloatsAreJudgedByWhatTheyWereMadeOf) {
   options.graph = &*graph;
   options.inputs = inputs;
   const Trace reference = *TraceGraph(*graph, inputs, 1);
-  constexpr double kShare = 0.05;  // of 1000 within the tolerance, of what is left not
+  constexpr double kShare = 0.05;  // of 1000 within the tolerance, but not of the rest
   const auto other = [&](bool also_the_sum) {
     Trace trace = *TraceGraph(*graph, inputs, 1);
     for (std::size_t i = also_the_sum ? 0 : 1; i < trace.values.size(); ++i) {
@@ -138,7 +139,7 @@ TEST(CompareTraces, AProductEndsBehindItsBias) {
   EXPECT_EQ(trace.values[3].product, 1);
 }
 
-// As where the sums have smaller steps than the bias.
+// As if the sums have smaller steps than the bias.
 TEST(CompareTraces, AProductEndsBehindTheBiasOfItsShiftedSums) {
   auto graph = ImportRelay(R"(def @main(%x: Tensor[(1, 4, 6, 6), int8]) {
   %0 = nn.conv2d(%x, meta[relay.Constant][0] /* ty=Tensor[(4, 4, 3, 3), int8] */, out_dtype="int32");
@@ -195,8 +196,8 @@ TEST(CompareTraces, BelowTheLeastRatioALayerIsBad) {
   EXPECT_FALSE(Compared(a, b, {.min_sqnr_db = 21}).ok());
 }
 
-// Numbers in a listing are no names: products are counted, blocks of channels undone, and each
-// channel has a scale of its own.
+// Numbers in a listing are not names: products are matched by count, blocks of channels are
+// unpacked, and each channel has a scale.
 TEST(CompareTraces, CountsProductsWhereThereAreNoNames) {
   std::vector<double> reals(2 * 16), packed(16 * 16, 0.0);
   for (std::size_t c = 0; c < 2; ++c) {
@@ -217,7 +218,8 @@ TEST(CompareTraces, CountsProductsWhereThereAreNoNames) {
   EXPECT_GT(report.layers[0].sqnr_db, 100);
 }
 
-// A wrong concatenation behind right products is found, and a library has no products to count.
+// The comparison finds a wrong concatenation after correct products; a library has no products to
+// count.
 TEST(CompareTraces, ComparesOutputsWhereThereAreNoNames) {
   const auto trace = [](const std::string& name, int product, double last) {
     const std::string number = name == "a" ? "%" : "%2";
@@ -233,12 +235,12 @@ TEST(CompareTraces, ComparesOutputsWhereThereAreNoNames) {
   const DifferenceReport library = Compared(trace("a", 0, 4), other);
   ASSERT_EQ(library.layers.size(), 1U);
   EXPECT_FALSE(library.ok());
-  // Of a library that works on integers the same difference is what to expect.
+  // For a library that works on integers, the same difference is expected.
   other.values[0].contents = Filled(kInt8, {2}, {1, 2});
   EXPECT_TRUE(Compared(trace("a", 0, 4), other).ok());
 }
 
-// An output that is not compared would pass for one that agrees.
+// An output without comparison would count as equal.
 TEST(CompareTraces, OutputsCorrespondOrAreAnError) {
   const auto trace = [](const std::string& name, std::vector<std::int64_t> shape) {
     Trace made = MakeTrace(name, Value("conv", Filled(kFloat32, {2}, {1, 2}), 0),
@@ -255,7 +257,7 @@ TEST(CompareTraces, OutputsCorrespondOrAreAnError) {
   other.outputs = {1, 0};
   EXPECT_EQ(message(trace("a", {10}), other),
             "output %a of a, 1 of 1, has no counterpart among the 2 of b");
-  // Outputs are counted in the order in which the network gives them.
+  // Outputs are matched in the order of the network.
   Trace two = trace("a", {10});
   two.outputs = {0, 1};
   two.values[0].name = "%0";
@@ -266,7 +268,7 @@ TEST(CompareTraces, OutputsCorrespondOrAreAnError) {
   EXPECT_TRUE(report.ok()) << report.Summary();
 }
 
-// A right product that is unpacked in a wrong way.
+// A correct product that is unpacked incorrectly.
 TEST(CompareTraces, ComparesOutputsBehindProducts) {
   Trace reference = MakeTrace("a", Value("%1", Filled(kInt32, {2}, {1, 2}), 0));
   reference.outputs = {0};
@@ -287,7 +289,7 @@ TEST(CompareTraces, CutsTheBlocksOfMatrixProducts) {
     plain.Set(i, static_cast<double>(i * i));
     packed.Set(i / 10 * 16 + i % 10, static_cast<double>(i * i));
   }
-  packed.Set(11, 77);  // in what is cut off
+  packed.Set(11, 77);  // in the padding
   const Trace reference = MakeTrace("a", Value("%1", plain.Clone(), 0, "MK"));
   EXPECT_TRUE(Compared(reference, MakeTrace("b", Value("%7", packed.Clone(), 0, "MK2m16k"))).ok());
   packed.Set(9, 77);
@@ -297,7 +299,7 @@ TEST(CompareTraces, CutsTheBlocksOfMatrixProducts) {
   EXPECT_FALSE(Compared(reference, convolution).ok());  // other numbers, but they correspond
 }
 
-// What a matrix product that is packed, and then unpacked, looks like in a trace.
+// The trace of a matrix product that is packed and then unpacked.
 TEST(TraceGraph, NamesTheLayoutOfMatrixProducts) {
   auto graph = ImportRelay(R"(def @main(%x: Tensor[(1, 8), float32]) {
   nn.dense(%x, meta[relay.Constant][0] /* ty=Tensor[(4, 8), float32] */, units=4)
@@ -326,7 +328,7 @@ TEST(CompareTraces, PairsByTheNameInTheFloatNetwork) {
   EXPECT_TRUE(report.ok()) << report.Summary();
 }
 
-// Of 24 channels, which fill two blocks with 8 zeros in the second.
+// 24 channels fill two blocks, with 8 zeros in the second.
 TEST(CompareTraces, ReadsPackedValuesByNameScaleAndLayout) {
   auto graph = ImportRelay(R"(def @main(%x: Tensor[(1, 16, 4, 4), int8]) {
   %0 = nn.conv2d(%x, meta[relay.Constant][0] /* ty=Tensor[(24, 16, 1, 1), int8] */, out_dtype="int32");
@@ -358,14 +360,15 @@ TEST(CompareTraces, ReadsPackedValuesByNameScaleAndLayout) {
     EXPECT_EQ(layer.max_abs_error, 0) << layer.value;
     EXPECT_GT(layer.reference_rms, 0) << layer.value;
   }
-  // The zeros have no counterpart, so the other way round the output alone is compared.
+  // The zeros have no counterpart, so the reverse comparison covers only the output.
   const DifferenceReport reverse = Compared(TraceOf(*packed), numbers);
   ASSERT_EQ(reverse.layers.size(), 1U);
   EXPECT_EQ(reverse.layers[0].value, "%result");
   EXPECT_TRUE(reverse.ok()) << reverse.Summary();
 }
 
-// As pack makes them: the numbers are equal, and only one of the texts says what they stand for.
+// As pack creates them: the numbers are equal, and only one of the texts has quantization
+// parameters.
 TEST(CompareTraces, NumbersThatOneSideExplainsMustBeEqual) {
   Trace reference = MakeTrace("a", Value("%3", Filled(kInt32, {4}, {10, 20, 30, 40}), 0));
   reference.values[0].quantization_params = QuantizationParams{{0.1F}, 0, 0};
@@ -388,7 +391,7 @@ TEST(CompareTraces, NamesAWrongScale) {
   EXPECT_TRUE(wrong.layers[0].IsOffScale());
   EXPECT_FALSE(wrong.ok());
   EXPECT_THAT(wrong.Summary(), HasSubstr("; times 2 it would agree ("));
-  other.values[0].quantization_params.reset();  // then any factor fits, and the report says so
+  other.values[0].quantization_params.reset();  // then any factor fits, which the report states
   const DifferenceReport fitted = Compared(reference, other);
   EXPECT_TRUE(fitted.ok());
   EXPECT_NEAR(fitted.layers[0].scale, 0.1, 1e-6);
@@ -410,7 +413,8 @@ TEST(CompareTraces, CountsWhatIsNotFiniteOnOneSide) {
   EXPECT_TRUE(compared({1, inf, -inf, nan}, {1, inf, -inf, nan}).ok());
 }
 
-// A kernel leaves the quantized value alone: it is that one, not the float that it was made of.
+// A kernel leaves the quantized value unchanged: the match is that value, not the float it was
+// quantized from.
 TEST(CompareTraces, TheVeryNameGoesBeforeOneWithAnotherEnding) {
   const Trace reference = MakeTrace("a", Value("g", Filled(kFloat32, {2}, {0.26, 0.5})),
                                     Value("g_q", Filled(kUInt8, {2}, {1, 2})));
@@ -421,8 +425,8 @@ TEST(CompareTraces, TheVeryNameGoesBeforeOneWithAnotherEnding) {
   EXPECT_TRUE(report.ok());
 }
 
-// As conv, relu, conv, bias as the result, beside what quantize makes of it: the sums are a
-// product, and what they stand for is the result.
+// conv, relu, conv, and bias as the result, compared with the output of quantize: the sums are a
+// product, and they represent the result.
 TEST(CompareTraces, CountsProductsWhoseLastOneIsTheOutputOfOneSide) {
   Trace reference = MakeTrace("a", Value("%1", Filled(kFloat32, {4}, {1, 2, 3, 4}), 0),
                               Value("%result", Filled(kFloat32, {4}, {2, 4, 6, 8}), 1));

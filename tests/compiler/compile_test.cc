@@ -1,4 +1,4 @@
-// Small graphs, compiled and run, against the reference evaluator.
+// Small graphs, compiled, run, and compared with the reference evaluator.
 
 #include "src/compiler/compile.h"
 
@@ -120,7 +120,7 @@ TEST(CompiledTables, AKernelWithTooManyTensorsIsRefusedByName) {
   EXPECT_EQ(compiled.status().code(), StatusCode::kUnsupported);
   EXPECT_THAT(compiled.status().message(),
               HasSubstr("value %result (concat): a kernel with 301 tensors"));
-  // Whoever asks before is told the same, and by the node of a file that has nodes.
+  // CheckCompiles returns the same error, with the node of the file if there is one.
   EXPECT_EQ(CheckCompiles(copy(), options), compiled.status());
   graph->origins.emplace("%result", "node 7 'all' (Concat)");
   EXPECT_THAT(CheckCompiles(copy(), options).message(),

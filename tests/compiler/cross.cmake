@@ -1,4 +1,4 @@
-# The program that runs models for other machines, where there is a C compiler for them.
+# The program that runs models for other machines, if a C compiler for them is installed.
 foreach(name aarch64 armv7)
   string(TOUPPER CROSS_DUMP_${name} define)
   set(dump "")

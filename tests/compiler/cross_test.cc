@@ -1,5 +1,5 @@
-// Libraries for Arm, run under qemu-user: every operator's result must be the reference's. What
-// this machine has no emulator, C library or C compiler for is skipped by name.
+// Libraries for Arm, run under qemu-user: every operator's result must equal the reference. Without
+// an emulator, C library or C compiler for an architecture, its tests are skipped by name.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@
 namespace tilewright {
 namespace {
 
-/// What one operator left in memory, as dump_main.c writes it.
+/// Output of one operator in memory, as dump_main.c writes it.
 struct Dumped {
   std::string name, logical_layout, layout, bytes;
 };
@@ -99,8 +99,8 @@ struct CrossCase {
 
 class Cross : public testing::TestWithParam<CrossCase> {};
 
-/// A bit of everything: convolutions of uint8 and int8, by channel and not, pooling, dense,
-/// softmax.
+/// A mix of operators: convolutions of uint8 and int8 with and without scales per channel, pooling,
+/// dense, softmax.
 constexpr char kNet[] = R"(def @main(%data: Tensor[(1, 16, 9, 9), uint8]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(24, 16, 3, 3), int8] */, padding=[1, 1, 1, 1], out_dtype="int32");
   %1 = nn.bias_add(%0, meta[relay.Constant][1] /* ty=Tensor[(24), int32] */);

@@ -1,4 +1,4 @@
-// What runs single kernels on a GPU, on the library that stands for the driver.
+// The runner of single kernels on a GPU, with the fake driver.
 #include "tests/templates/device_kernel.h"
 
 #include <gmock/gmock.h>
@@ -60,7 +60,7 @@ TEST_F(DeviceKernel, AFaultBreaksTheContext) {
   EXPECT_TRUE(runner_->broken());
 }
 
-/// Writes `context` elements behind the result, or before it.
+/// Writes `context` elements after the result, or before it.
 int WriteOutside(void* context, const char*, const unsigned*, const unsigned*, unsigned,
                  const std::uint64_t* arguments, int count) {
   auto* result = reinterpret_cast<float*>(arguments[count - 1]);

@@ -1,4 +1,4 @@
-// One layer of the built-in transformer encoder, in each of its forms.
+// One layer of the built-in transformer encoder, in each of its variants.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 struct EncoderForm {
   const char* name;
   bool int8 = false, float16 = false;
-  int attention_kernels = 1;  ///< 0: attention is computed by its operators
+  int attention_kernels = 1;  ///< 0: separate operators compute attention
 };
 void PrintTo(const EncoderForm& layouts, std::ostream* out) { *out << layouts.name; }
 

@@ -12,21 +12,21 @@
 
 namespace tilewright {
 
-/// The library that stands for the CUDA driver, with kernels that are executed by the simulator of
-/// threads: each launch has to be one of a plan, with its sizes and shared memory, and all its
-/// arguments have to be in memory that was allocated. One at a time for a library.
+/// Fake CUDA driver whose kernels run in the SIMT emulator. Each launch must belong to the plan,
+/// with its sizes and shared memory, and all its arguments must be in allocated memory. One object
+/// at a time for each library.
 class FakeGpu {
  public:
-  /// library: FAKE_CUDA or one of its like. plan: outlives this.
+  /// library: FAKE_CUDA or a variant of it. plan: outlives this.
   FakeGpu(const std::string& library, const Plan& plan);
   FakeGpu(const FakeGpu&) = delete;
   FakeGpu& operator=(const FakeGpu&) = delete;
   ~FakeGpu();
 
   FakeCounts counts() const;
-  /// What was wrong with the first launch that was refused; empty without one.
+  /// The problem of the first rejected launch; empty if there is none.
   const std::string& problem() const { return problem_; }
-  /// The next launch fails, as one does that writes outside of its memory.
+  /// Makes the next launch fail like one that writes outside of its memory.
   void FailNext() { fails_ = true; }
 
  private:

@@ -1,5 +1,5 @@
-// Libraries for a GPU, with the library that stands for the driver and kernels executed by the
-// simulator of threads: the way from a model file to its results, but for the device.
+// Libraries for a GPU, with the fake driver and kernels in the SIMT emulator: the whole path from a
+// model file to its results, except for the device.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A model compiled for sm_80, which the fake device is.
+/// A model compiled for sm_80, the architecture of the fake device.
 class GpuLibraryFixture {
  protected:
   GpuLibraryFixture() {
@@ -149,7 +149,8 @@ TEST_F(GpuLibrary, CopiesOnlyInputsAndOutputsAndReplaysTheLaunches) {
   }
 }
 
-/// A trial on some device of compute capability 8.0, by default of the template's default config.
+/// Returns a trial on a device of compute capability 8.0, with the template's default config unless
+/// given.
 Trial TrialOn80(const Workload& workload, const std::string& template_key,
                 const std::optional<Config>& config = std::nullopt,
                 const char* target_text = "cuda -arch=sm_80") {
@@ -195,7 +196,7 @@ TEST_F(GpuLibrary, RecordsThatCallALibraryArePassedOver) {
   EXPECT_THAT(operators_[0].skipped_record, HasSubstr("dense.cublas in"));
 }
 
-/// The records that there are, in a store in `folder`.
+/// Returns a catalog with this record, in a store in `folder`.
 records::Catalog CatalogOf(const std::string& folder, const Trial& trial) {
   auto store = records::Store::Open(folder + "/records.db", records::Store::Mode::kReadWrite);
   TW_CHECK(store.ok(), store.status().message());
@@ -229,7 +230,7 @@ TEST_F(GpuLibrary, GivesKernelsTheSharedMemoryTheyAskFor) {
               HasSubstr("cuFuncSetAttribute for a block's shared memory: a fake error (1)"));
 }
 
-// Winograd's is a kernel of three launches with memory between them.
+// A Winograd convolution is a kernel of three launches with memory between them.
 TEST_F(GpuLibrary, RecordsOfAnotherDeviceOfTheGenerationAreTaken) {
   const Workload conv = *Workload::Parse(
       "conv2d(float32[1,8,8,8]NCHW,float32[8,8,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
@@ -322,7 +323,7 @@ TEST_F(GpuLibrary, SaysWhyItCannotRun) {
   EXPECT_THAT(message(FAKE_CUDA_OLD, 0), HasSubstr("too old: it has no cuMemsetD8Async"));
   EXPECT_THAT(message(FAKE_CUDA_NO_DEVICE, 0), HasSubstr("no CUDA device 0, there are 0"));
   EXPECT_THAT(message(FAKE_CUDA, 7), HasSubstr("no CUDA device 7, there are 1"));
-  // Without an executor the fake knows no kernel of this name.
+  // Without an executor, the fake driver has no kernel of this name.
   EXPECT_THAT(message(FAKE_CUDA, 0), HasSubstr("a fake error (500)"));
   EXPECT_EQ(model->UseDevice("libno_such_driver.so", 0).code(), StatusCode::kNotFound);
 }
@@ -349,7 +350,7 @@ TEST_F(GpuLibrary, SaysHowMuchMemoryIsMissing) {
 
 TEST_F(GpuLibrary, AFaultOfAKernelEndsTheRun) {
   ASSERT_NO_FATAL_FAILURE(Make(kSmall));
-  // In a process of its own: what breaks stays broken.
+  // In a subprocess, because a failed session stays failed.
   EXPECT_EXIT(
       {
         FakeGpu gpu(FAKE_CUDA, *plan_);
@@ -375,7 +376,7 @@ TEST_F(GpuLibrary, TakesItsConstantsFromABundle) {
   ExpectSame(model->Run(Inputs()), Expected());
 }
 
-// The driver stands for the choice of a device: without it the runs would look for the real one.
+// The fake driver stays selected: otherwise the runs would load the real driver.
 TEST_F(GpuLibrary, ParametersLoadedAgainLeaveTheDeviceOpen) {
   ASSERT_NO_FATAL_FAILURE(Make(kSmall));
   FakeGpu gpu(FAKE_CUDA, *plan_);

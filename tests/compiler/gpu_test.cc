@@ -1,4 +1,4 @@
-// Small graphs as kernels for CUDA, in the emulator of threads.
+// Small graphs as CUDA kernels in the SIMT emulator.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ constexpr const char* kDense = R"(def @main(%data: Tensor[(4, 16), float32]) {
   nn.dense(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16), float32] */)
 })";
 
-/// A kernel that adds one to the first element of what another executor makes.
+/// An executor that adds one to the first element of another executor's result.
 class OffByOne final : public StepExecutor {
  public:
   explicit OffByOne(StepExecutor& inner) : inner_(inner) {}
@@ -97,7 +97,7 @@ TEST(GpuNetworkTest, AnOperatorThatDiffersIsNamed) {
   EXPECT_THAT(report->Summary(), HasSubstr("operator 0 ("));
 }
 
-/// A kernel that writes in front of its result.
+/// An executor that writes before its result.
 class WritesInFront final : public StepExecutor {
  public:
   Status Run(const PlanStep&, std::span<void* const> arguments) override {
@@ -112,7 +112,7 @@ TEST(GpuNetworkTest, WhatIsWrittenBesideTheWorkingMemoryIsFound) {
   nn.softmax(%0, axis=0)
 })");
   ASSERT_TRUE(plan.ok()) << plan.status().message();
-  // Only what lies in working memory has something in front that may be written to.
+  // Only buffers in the arena have writable memory before them.
   std::erase_if(plan->steps, [&](const PlanStep& step) {
     const PlanBuffer& result = plan->buffers[static_cast<std::size_t>(step.buffers.back())];
     return result.space != BufferSpace::kArena || result.offset != 0;
@@ -124,7 +124,7 @@ TEST(GpuNetworkTest, WhatIsWrittenBesideTheWorkingMemoryIsFound) {
   EXPECT_THAT(status.message(), HasSubstr("working memory: "));
 }
 
-// As `run` and `verify` run the emulator: in a process of its own.
+// In a subprocess, as `run` and `verify` run the emulator.
 TEST(GpuNetworkTest, AKernelThatCrashesOrDoesNotEndIsNamed) {
   class Faulty final : public StepExecutor {
    public:
@@ -168,7 +168,7 @@ TEST(GpuNetworkTest, OtherInputsAreRefused) {
 }
 
 // The first operators of the fragment, with fixed-point requantization; bench/simt_networks runs
-// all.
+// all of them.
 struct Beginning {
   const char *text, *numbers, *last;
   double scale;

@@ -1,5 +1,5 @@
-// Numbers at the edges through compiled libraries: NaN and infinities in what compares and sums,
-// and functions of angles of every size, against the reference.
+// Extreme numbers through compiled libraries: NaN and infinities in comparisons and sums, and
+// functions of angles of every size, compared with the reference.
 
 #include <cmath>
 #include <limits>
@@ -36,7 +36,8 @@ constexpr char kHardFunctions[] = R"(def @main(%x: Tensor[(1, 8, 40), float32]) 
 
 class HardNumbers : public Library {
  protected:
-  /// Every element of every output within `relative` of the reference's, NaN where that has it.
+  /// Expects every element of every output within `relative` of the reference, and NaN where the
+  /// reference has NaN.
   void Expect(const char* text, const std::vector<Tensor>& inputs, double relative) {
     for (const char* target : {"llvm -mcpu=x86-64", "llvm -mcpu=haswell", "native"}) {
       SCOPED_TRACE(target);

@@ -1,5 +1,5 @@
-// The public AutoTVM package for x86: each record becomes a candidate of our template, is built for
-// this machine, runs, and gives the right result.
+// The public AutoTVM package for x86: each record becomes a candidate of Tilewright's template, is
+// built for this machine, and gives the correct result.
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST_P(ImportedRecordsTest, EveryX86RecordBuildsRunsAndVerifies) {
   const Status visited =
       records::ForEachImported(*store, [&](const records::ImportedRecord& record) -> Status {
         SCOPED_TRACE(record.tuple);
-        if (BuiltInTemplates().Find(record.task) == nullptr) return {};  // of AutoTVM alone
+        if (BuiltInTemplates().Find(record.task) == nullptr) return {};  // only AutoTVM has it
         auto candidate = records::CandidateOfImported(BuiltInTemplates(), record, target);
         TW_RETURN_IF_ERROR(candidate);
         EXPECT_EQ(candidate->config.index, record.index);

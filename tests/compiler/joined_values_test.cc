@@ -1,5 +1,5 @@
-// Values joined again and again, as in dense blocks, where each layer reads all those before it:
-// they lie in one another's memory.
+// Values that are concatenated repeatedly, as in dense blocks, where each layer reads all previous
+// ones: they share memory.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ class JoinedGraph {
     values_.push_back(Convolution(data, channels, 1));
   }
 
-  /// Layers that each read all before them and make `growth` channels.
+  /// Layers that each read all previous ones and produce `growth` channels.
   Graph DenseBlock(int layers, std::int64_t growth) && {
     for (int i = 0; i < layers; ++i) {
       const int narrow = Convolution(Normalized(JoinAll()), 4 * growth, 1);
@@ -33,7 +33,7 @@ class JoinedGraph {
     return std::move(*this).Finish({last});
   }
 
-  /// Any values beside one another, several times, and parts of them.
+  /// Concatenates random values repeatedly, and parts of them.
   Graph AtRandom(std::uint64_t seed) && {
     Random random(seed);
     const auto pick = [&](std::size_t bound) {
@@ -48,7 +48,7 @@ class JoinedGraph {
       } else if (kind == 2 && ChannelsOf(values_.back()) > 16) {
         values_.push_back(Half(values_.back(), pick(2) == 0));
       } else {
-        // Often what was joined before, and more.
+        // Often the inputs of an earlier concatenation, and more.
         std::vector<int> inputs = {any()};
         if (pick(3) != 0) inputs = joins[pick(joins.size())];
         for (std::size_t more = 1 + pick(2); more > 0; --more) {

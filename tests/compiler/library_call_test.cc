@@ -45,7 +45,7 @@ class LibraryCalls : public testing::Test {
     Serve("records.db", {Trial("conv2d.dnnl", 1e-6), Trial("conv2d_direct.cpu", 1)});
   }
 
-  /// These are all records there are.
+  /// Replaces all records.
   void Serve(const char* file, const std::vector<tilewright::Trial>& trials) {
     auto store = records::Store::Open(Path(file), records::Store::Mode::kReadWrite);
     ASSERT_TRUE(store.ok()) << store.status().message();
@@ -56,7 +56,7 @@ class LibraryCalls : public testing::Test {
     catalog_.AddStore(*std::move(store));
   }
 
-  /// A verified trial of the convolution above with the default config of a template.
+  /// Returns a verified trial of the convolution above with the default config of a template.
   tilewright::Trial Trial(const char* key, double seconds) const {
     const TemplateEntry& entry = *BuiltInTemplates().Find(key);
     tilewright::Trial trial;
@@ -150,7 +150,7 @@ TEST_F(LibraryCalls, AModelWithoutItsLibraryIsNotLoaded) {
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
   std::string bytes = *ReadFile(Path("model.so"));
   const std::string name(FileOf(*FindLibrary("dnnl")));
-  std::string other = name;  // of the same length
+  std::string other = name;  // with the same length
   other.replace(other.find("dnnl"), 4, "none");
   std::size_t found = bytes.find(name);
   ASSERT_NE(found, std::string::npos);
@@ -173,7 +173,7 @@ TEST_F(LibraryCalls, GiveWayToAKernelThatSavesChangesOfLayout) {
   call.candidate.config = BuiltInTemplates()
                               .Find("conv2d.dnnl")
                               ->define_space(conv, options_.target)
-                              ->At(1);  // channels last
+                              ->At(1);  // channels are last
   const tilewright::Trial generated = Trial("conv2d_direct.cpu", 2e-6);
   Serve("layouts.db", {call, generated});
   const auto choose = [&](double seconds) {

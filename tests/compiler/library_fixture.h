@@ -26,7 +26,7 @@ inline constexpr char kTwoConvs[] = R"(def @main(%data: Tensor[(1, 16, 8, 8), fl
   nn.relu(%2)
 })";
 
-/// Compiles networks of Relay text for this CPU, in a folder of its own.
+/// Compiler of networks in Relay text for this CPU, with its own folder.
 class Library : public testing::Test {
  protected:
   void SetUp() override {

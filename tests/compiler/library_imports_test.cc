@@ -1,5 +1,4 @@
-// Libraries of AutoTVM's records: taken once they are verified, refused loudly where they are
-// wrong.
+// Libraries from AutoTVM's records: accepted after verification, rejected with an error if wrong.
 
 #include <gmock/gmock.h>
 
@@ -22,8 +21,8 @@ using testing::UnorderedElementsAre;
 /// A library whose first convolution has a record of AutoTVM: a 3x3 one of 16 channels on 8x8.
 class LibraryOfImports : public Library {
  protected:
-  /// Compiles with a log whose one record has these blocks of input and output channels; to a
-  /// bundle with bundle_.
+  /// Compiles with a log whose single record has these blocks of input and output channels; to a
+  /// bundle if bundle_ is set.
   Result<CompiledModel> CompileWith(const std::string& ic, const std::string& oc) {
     const std::string line =
         R"({"input": ["llvm", "conv2d_NCHWc.x86", [["TENSOR", [1, 16, 8, 8], "float32"], )"
@@ -45,7 +44,7 @@ class LibraryOfImports : public Library {
     return bundle_ ? CompileBundle(Load(kTwoConvs), options_, Path("bundle"))
                    : CompileImported(Load(kTwoConvs), options_, Path("model.so"));
   }
-  /// Reports of the two convolutions, which are the same workload.
+  /// Returns the reports of the two convolutions, which have the same workload.
   static std::vector<OperatorReport> Convolutions(const CompiledModel& model) {
     std::vector<OperatorReport> reports;
     for (const OperatorReport& op : model.operators) {

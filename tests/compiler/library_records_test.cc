@@ -1,4 +1,4 @@
-// What a library takes from a store of records: the fastest kernels, and layouts for all layers
+// Selection from a record store by a library: the fastest kernels, and layouts for all layers
 // together.
 
 #include <gmock/gmock.h>
@@ -14,14 +14,14 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Records for the one workload of kTwoConvs: a config of conv2d_NCHWc.x86 per block of output
-/// channels, with its time.
+/// Records for the single workload of kTwoConvs: a config of conv2d_NCHWc.x86 for each block of
+/// output channels, with its time.
 class LibraryOfRecords : public Library {
  protected:
   Result<CompiledModel> CompileWith(const std::vector<std::pair<int, double>>& records) {
     return CompileWith(kTwoConvs, {records});
   }
-  /// records: of each task of the graph.
+  /// records: for each task of the graph.
   Result<CompiledModel> CompileWith(
       const char* text, const std::vector<std::vector<std::pair<int, double>>>& records) {
     auto graph = Load(text);
@@ -63,9 +63,9 @@ class LibraryOfRecords : public Library {
     return Compile(std::move(graph), options_, Path("model.so"));
   }
 
-  /// Further trials of the first one's config: of an earlier version, and of this one.
+  /// Additional trials of the first config: from an earlier version, and from the current one.
   int stale_ = 0, again_ = 0;
-  double raced_ = 0;  ///< seconds of the second trial's config in a race; 0: there was none
+  double raced_ = 0;  ///< seconds of the second trial's config in a race; 0: no race
 
  private:
   Result<Trial> TrialOf(const Workload& workload, const Epilogue& epilogue, int block,
@@ -108,7 +108,7 @@ TEST_F(LibraryOfRecords, TakesTheFastestConfig) {
   EXPECT_EQ(model->operators[0].max_abs_error, std::nullopt) << "a change of layout has no record";
 }
 
-/// A convolution, and one of its result that is another task.
+/// A convolution, followed by one that is another task.
 constexpr char kTwoTasks[] = R"(def @main(%data: Tensor[(1, 16, 8, 8), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(16, 16, 3, 3), float32] */, padding=[1, 1, 1, 1]);
   %1 = nn.relu(%0);
@@ -116,7 +116,7 @@ constexpr char kTwoTasks[] = R"(def @main(%data: Tensor[(1, 16, 8, 8), float32])
 })";
 
 TEST_F(LibraryOfRecords, GivesUpLittleToSaveAChangeOfLayout) {
-  // A nanosecond apart; a change of layout costs about half a microsecond here.
+  // A nanosecond apart; a layout transform costs about half a microsecond here.
   auto model = CompileWith(kTwoTasks, {{{2, 1e-5}, {8, 1.0001e-5}}, {{8, 1e-5}}});
   ASSERT_TRUE(model.ok()) << model.status().message();
   EXPECT_EQ(model->operators[1].layout, "NCHW8c");
@@ -133,7 +133,7 @@ TEST_F(LibraryOfRecords, SavesNoChangeOfLayoutThatCostsMore) {
 }
 
 TEST_F(LibraryOfRecords, FindsOtherLayoutsBehindManyTrials) {
-  stale_ = 300;  // faster ones of another version
+  stale_ = 300;  // faster trials of another version
   again_ = 300;  // of the fastest config
   auto model = CompileWith(kTwoTasks, {{{2, 1e-5}, {8, 1.0001e-5}}, {{8, 1e-5}}});
   ASSERT_TRUE(model.ok()) << model.status().message();
@@ -147,8 +147,8 @@ TEST_F(LibraryOfRecords, BelievesARaceBeforeALuckyTrial) {
   EXPECT_EQ(model->operators[1].layout, "NCHW2c");
 }
 
-// The fastest of each layer differ, and each alone would keep its own: a change of layout between
-// them costs more than what they lose together in a third.
+// The fastest kernels of the layers use different layouts, and each layer alone would keep its own.
+// A layout transform between them costs more than both lose with a common third layout.
 TEST_F(LibraryOfRecords, WeighsAllLayersTogether) {
   auto model = CompileWith(kTwoTasks, {{{2, 1e-5}, {8, 1.01e-5}}, {{16, 1e-5}, {8, 1.01e-5}}});
   ASSERT_TRUE(model.ok()) << model.status().message();

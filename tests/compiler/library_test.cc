@@ -1,4 +1,4 @@
-// What a compiled library offers, what compiling reports, and what it refuses.
+// Interface of a compiled library, reports of the compilation, and rejections.
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -28,7 +28,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// As a library of what quantize writes: values are numbers there, and the text says what they are.
+// A library of the output of quantize: its values are integers, and the text has their quantization
+// parameters.
 TEST_F(Library, KeepsWhatItsValuesStandFor) {
   Graph graph = Load(R"(def @main(%x: Tensor[(1, 4, 6, 6), int8]) {
   %0 = nn.conv2d(%x, meta[relay.Constant][0] /* ty=Tensor[(8, 4, 3, 3), int8] */, out_dtype="int32");
@@ -77,7 +78,7 @@ TEST_F(Library, ExportsTheFunctionsOfItsHeader) {
     EXPECT_NE(library->Symbol(symbol), nullptr) << symbol;
     EXPECT_THAT(model->header, HasSubstr(symbol + "("));
   }
-  // Runtime and constants are its own: nothing that another model's library could take over.
+  // Runtime and constants are local: the library of another model cannot use them.
   EXPECT_EQ(library->Symbol("TwModelRun"), nullptr);
   EXPECT_EQ(library->Symbol("tw_constants"), nullptr);
   const auto input =
@@ -88,7 +89,7 @@ TEST_F(Library, ExportsTheFunctionsOfItsHeader) {
   EXPECT_EQ(input(1), nullptr);
 }
 
-/// What a library at `path`, of one input and output, makes of `value`.
+/// Returns the result of a library at `path` with one input and output for `value`.
 float ResultOf(const std::string& path, int scope, float value) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | scope);
   EXPECT_NE(library, nullptr) << ::dlerror();
@@ -139,7 +140,7 @@ TEST_F(Library, SharesKernelsAndKeepsLayouts) {
   ASSERT_TRUE(model.ok()) << model.status().message();
   std::vector<std::string> ops;
   for (const OperatorReport& report : model->operators) ops.push_back(report.op);
-  // No change of layout between the two convolutions, and one kernel for both.
+  // No layout transform between the two convolutions, and one kernel for both.
   EXPECT_THAT(
       ops, ElementsAre("layout_transform", "conv2d + relu", "conv2d + relu", "layout_transform"));
   EXPECT_EQ(model->operators[1].kernel, model->operators[2].kernel);
@@ -147,7 +148,7 @@ TEST_F(Library, SharesKernelsAndKeepsLayouts) {
   EXPECT_EQ(model->transforms, 2);
 }
 
-// As a block of a detector has it: a value is split, one half goes on, and all are joined.
+// A block of a detector: a value is split, one half is processed, and all are concatenated.
 constexpr char kSplit[] = R"(def @main(%data: Tensor[(1, 16, 6, 6), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16, 1, 1), float32] */);
   %1 = strided_slice(%0, begin=[0, 0, 0, 0], end=[1, 16, 6, 6], strides=[1, 1, 1, 1]);
@@ -185,8 +186,8 @@ TEST_F(Library, PartsOfAValueLieInIt) {
   EXPECT_TRUE(report->ok()) << report->Summary();
 }
 
-// One bright spot: far below the rest's RMS, and what Winograd's tiles round around it is more than
-// sums of products would.
+// One bright spot: its surroundings are far below the RMS, and the rounding errors of Winograd
+// tiles around it exceed those of sums of products.
 TEST_F(Library, WinogradIsJudgedByWhatItsTilesRead) {
   constexpr char kSpot[] = R"(def @main(%data: Tensor[(1, 16, 320, 320), float32]) {
   nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(16, 16, 3, 3), float32] */, padding=[1, 1, 1, 1])
@@ -227,7 +228,7 @@ TEST_F(Library, WinogradIsJudgedByWhatItsTilesRead) {
   EXPECT_FALSE(CompareBounded(wrong, *tiles).ok);
 }
 
-// As of ShuffleNet, with groups of 12 channels, which no block fits.
+// From ShuffleNet, with groups of 12 channels, which no block divides.
 constexpr char kShuffle[] = R"(def @main(%data: Tensor[(1, 24, 12, 16), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(48, 6, 1, 1), float32] */, groups=4);
   %1 = reshape(%0, newshape=[1, 4, 12, 12, 16]);
@@ -260,7 +261,7 @@ TEST_F(Library, AChannelShuffleIsNoStep) {
   EXPECT_TRUE(report->ok()) << report->Summary();
 }
 
-// The second convolution alone would take blocks of 16 channels for its 18.
+// The second convolution alone would use blocks of 16 channels for its 18.
 constexpr char kOdd[] = R"(def @main(%data: Tensor[(1, 64, 32, 32), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(64, 64, 3, 3), float32] */, padding=[1, 1, 1, 1]);
   nn.conv2d(%0, meta[relay.Constant][1] /* ty=Tensor[(18, 64, 1, 1), float32] */)
@@ -301,7 +302,7 @@ TEST_F(Library, ChannelsOfAVectorAndAHalfAreHalvesWhereVectorsAreSplit) {
     }
     return keys;
   };
-  // The ends are in the layout of the network's inputs and outputs.
+  // The ends have the layout of the network's inputs and outputs.
   EXPECT_THAT(templates("llvm -mcpu=znver4"),
               ElementsAre("conv2d_pixels.cpu", "conv2d_half_blocks.cpu", "conv2d_half_blocks.cpu",
                           "conv2d_pixels.cpu"));
@@ -327,7 +328,7 @@ TEST_F(Library, VerifyNamesTheFirstOperatorThatDiffers) {
   ASSERT_TRUE(Compile(std::move(graph), options_, Path("model.so")).ok());
   auto model = ModelLibrary::Open(Path("model.so"));
   ASSERT_TRUE(model.ok());
-  Graph changed = Load(kTwoConvs);  // other weights of the second convolution
+  Graph changed = Load(kTwoConvs);  // other weights in the second convolution
   for (int id = 0; id < changed.size(); ++id) {
     if (changed.node(id).name == "relay.Constant.1") {
       Tensor contents = changed.Contents(id)->Clone();
@@ -348,7 +349,7 @@ TEST_F(Library, VerifyGivesAnOperatorTheOperandsOfTheRun) {
   ASSERT_TRUE(Compile(std::move(graph), options_, Path("model.so")).ok());
   auto model = ModelLibrary::Open(Path("model.so"));
   ASSERT_TRUE(model.ok());
-  Graph changed = Load(kTwoConvs);  // other weights of the first convolution
+  Graph changed = Load(kTwoConvs);  // other weights in the first convolution
   for (int id = 0; id < changed.size(); ++id) {
     if (changed.node(id).name == "relay.Constant.0") {
       Tensor contents = changed.Contents(id)->Clone();
@@ -413,7 +414,7 @@ TEST_F(Library, AFileNamedAsEveryLibraryGetsAnotherName) {
   EXPECT_EQ(ModelName(graph, {}), "model_tilewright");
 }
 
-// The target's other features decide as well as those that templates look at.
+// The other features of the target are checked like those that templates use.
 TEST_F(Library, RefusesToOpenWhatThisCpuCannotRun) {
   if (MissingCpuFeature("avx512fp16").empty()) GTEST_SKIP() << "this CPU has avx512fp16";
   options_.target = *Target::Parse("llvm -mcpu=x86-64 -mattr=+avx512fp16");

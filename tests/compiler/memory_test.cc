@@ -51,7 +51,7 @@ TEST(PlanMemory, AlignsOffsets) {
 }
 
 TEST(PlanMemory, PutsPartsIntoTheirWhole) {
-  // 0 and 1 are joined as 2, which is read when 3 is there; 4 is a part of 1 and read last.
+  // 0 and 1 are concatenated as 2, which is read after 3 exists; 4 is a part of 1 and read last.
   Plan plan = PlanOf({128, 64, 192, 640, 64},
                      {Step({0}), Step({1}, {0}), Step({0, 3}), Step({2, 3}), Step({4, 3})});
   const auto is_part = [&](std::size_t part, int whole, std::int64_t begin) {
@@ -69,7 +69,7 @@ TEST(PlanMemory, PutsPartsIntoTheirWhole) {
 }
 
 TEST(PlanMemory, NeverWritesOverAPart) {
-  // 0 dies where 2 is made, but is a part of 1, which is read later.
+  // 0 dies when 2 is computed, but is a part of 1, which is read later.
   Plan plan = PlanOf({128, 256, 128}, {Step({0}), Step({0, 2}, {0}), Step({2, 1})});
   plan.buffers[0].whole = 1;
   PlanMemory(plan);
@@ -90,7 +90,7 @@ TEST(PlanMemory, NeverWritesOverAnOperandThatIsReadByPartsToo) {
 }
 
 TEST(PlanMemory, NeverWritesOverAPartOfWhatTookAnothersPlace) {
-  // 1 takes the place of 0; 3 must not take it, since 2 is a part of 1.
+  // 1 reuses the memory of 0; 3 must not, because 2 is a part of 1.
   Plan plan =
       PlanOf({128, 128, 64, 128}, {Step({0}), Step({0, 1}, {0}), Step({2, 1, 3}, {1}), Step({3})});
   plan.buffers[2].whole = 1;
@@ -118,8 +118,8 @@ TEST(PlanMemory, NeverLetsLivingBuffersOverlap) {
     }
     Plan plan = PlanOf(bytes, steps);
     PlanMemory(plan);
-    // Executes the steps with a label per 64 bytes of memory: what is read must be what was
-    // written.
+    // Executes the steps with a label for each 64 bytes of memory: a read must return the label of
+    // its write.
     std::vector<int> memory(static_cast<std::size_t>(plan.arena_bytes / 64), -1);
     for (int i = 0; i < count; ++i) {
       const auto& buffers = plan.steps[static_cast<std::size_t>(i)].buffers;
@@ -158,15 +158,15 @@ TEST(PhysicalLayout, SeesALayoutChangeInAReshapeAndATranspose) {
   const auto blocked = MemoryOrder(image, "NCHW", "NCHW16c");
   EXPECT_EQ(TransposedOrder(image, "NCHW", {1, 1, 4, 16, 5, 6}, {0, 2, 4, 5, 1, 3}), blocked);
   EXPECT_NE(TransposedOrder(image, "NCHW", {1, 1, 16, 4, 5, 6}, {0, 2, 4, 5, 1, 3}), blocked);
-  // The parts of the channels the other way round: a shuffle.
+  // The channel parts in reverse order: a shuffle.
   const auto shuffled = TransposedOrder(image, "NCHW", {1, 4, 16, 5, 6}, {0, 2, 1, 3, 4});
   EXPECT_EQ(shuffled, MemoryOrder(image, "NCHW", "N16cCHW"));
   EXPECT_NE(shuffled, MemoryOrder(image, "NCHW", "N4cCHW"));
   EXPECT_NE(shuffled, MemoryOrder(image, "NCHW", "NCHW"));
   EXPECT_FALSE(SameBytes(image, "NCHW", "NCHW", "N16cCHW"));
-  // Three parts of them, in an order that no layout says.
+  // Three parts in an order that no layout expresses.
   EXPECT_TRUE(TransposedOrder(image, "NCHW", {1, 4, 4, 4, 5, 6}, {0, 2, 1, 3, 4, 5}).empty());
-  // No split of dimensions.
+  // Not a split of dimensions.
   EXPECT_TRUE(TransposedOrder(image, "NCHW", {1, 5, 64, 6}, {0, 1, 2, 3}).empty());
 }
 

@@ -54,7 +54,7 @@ TEST(Minimize, IsExactOnTreesWhateverTheTablesMayHold) {
       pairs.push_back({static_cast<int>(random.Below(static_cast<std::uint64_t>(i))), i});
     }
     const CostSum sum = RandomSum(seed, 8, pairs);
-    // A leaf and its neighbour: 4 * 4.
+    // A leaf and its neighbor: 4 * 4.
     const CostMinimum minimum = Minimize(sum, std::vector<int>(8, 0), 16);
     EXPECT_TRUE(minimum.exact) << seed;
     EXPECT_EQ(minimum.cost, LeastOfAll(sum)) << seed;
@@ -92,7 +92,8 @@ TEST(Minimize, KeepsTheStartOnTies) {
 }
 
 TEST(Minimize, VariablesWithoutAChoiceCostNothing) {
-  // One that all others share a table with. Eliminating it first would make them all neighbours.
+  // One variable shares a table with all others. Eliminating it first would make all others
+  // neighbors.
   constexpr int kVariables = 10000;
   CostSum sum;
   sum.sizes.assign(kVariables, 1);

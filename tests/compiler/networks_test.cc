@@ -1,5 +1,5 @@
-// Whole networks with seeded weights, compiled with default configs, against numbers of an
-// independent program.
+// Whole networks with seeded weights, compiled with default configs, compared with the results of
+// an independent program.
 
 #include <gtest/gtest.h>
 
@@ -59,8 +59,8 @@ void ExpectNear(const Tensor& output, const std::vector<double>& expected) {
   }
 }
 
-/// Runs a model; the integers on the way, as far as the library keeps them as values of the source,
-/// must have the checksums of `expected`.
+/// Runs a model. The intermediate integers that the library keeps as values of the source must have
+/// the checksums of `expected`.
 std::vector<Tensor> RunExactly(const ModelLibrary& model, const std::vector<Tensor>& inputs,
                                const Json& expected) {
   std::map<std::string, std::string> checksums;
@@ -95,7 +95,7 @@ TEST_P(CompiledOnnx, GivesTheExpectedLogits) {
   std::vector<Tensor> inputs;
   const Node& input = graph->node(graph->inputs()[0]);
   inputs.push_back(MakeSyntheticInput(input.name, input.type, SyntheticInputRule::kRamp));
-  // One thread: on a machine that is busy, two wait for each other at every operator.
+  // One thread: on a busy machine, two threads would wait for each other in every operator.
   auto loaded = CompileAndLoad(*std::move(graph), 1);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   auto outputs = loaded->model.Run(inputs);
@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(Light, CompiledOnnx,
 
 struct RelayFile {
   const char *text, *numbers;
-  double scale = 0;  // of a quantized input
+  double scale = 0;  // if the input is quantized
 };
 void PrintTo(const RelayFile& file, std::ostream* out) { *out << file.text; }
 class CompiledPacked : public testing::TestWithParam<RelayFile> {};

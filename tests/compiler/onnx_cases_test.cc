@@ -1,5 +1,5 @@
-// Small ONNX files that showed faults: each is compiled, run on its inputs and compared with its
-// expected outputs, or with our reference where it has none.
+// Small ONNX files that revealed faults: each is compiled, run on its inputs, and compared with its
+// expected outputs, or with the reference if it has none.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 namespace tilewright {
 namespace {
 
-// Slow kernels, weights that several nodes have, and numbers of 4 bits are other subjects.
+// Slow kernels, weights shared by nodes, and 4-bit numbers are tested elsewhere.
 bool IsLeftOut(const std::string& name) {
   if (name.starts_with("slow_") || name.starts_with("shared_weight_")) return true;
   for (const char* part : {"gatherblockq", "matmulnbits4", "q_int4_out"}) {
@@ -36,7 +36,7 @@ std::vector<std::string> ModelsIn(const std::string& folder) {
   for (std::filesystem::directory_iterator file(DataFile(folder), error), end;
        !error && file != end; file.increment(error)) {
     const std::string name = file->path().stem().string();
-    const bool operation = name.starts_with("records_");  // no case of the reader
+    const bool operation = name.starts_with("records_");  // not a case of the reader
     if (file->path().extension() == ".onnx" && !operation && !IsLeftOut(name)) {
       names.push_back(name);
     }
@@ -73,8 +73,8 @@ Tensor TensorOf(const Json& json) {
   return tensor;
 }
 
-// Integers are equal; floats are within 1e-4 of the root mean square and of the element itself,
-// where precision is the subject of the element alone; NaN and infinities at the same places.
+// Integers have to be equal. Floats are within 1e-4 of the root mean square, and for `precise`
+// cases of the element itself. NaN and infinities are in the same positions.
 void ExpectNear(const Tensor& found, const Tensor& expected, bool precise) {
   ASSERT_EQ(found.type(), expected.type());
   if (!expected.dtype().is_float()) {
@@ -130,7 +130,7 @@ TEST_P(OnnxCases, GiveWhatIsExpected) {
   const auto parsed = ParseJson(*text);
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();
   auto model = CompileIt(path + ".onnx");
-  // What follows from values at run time may be refused: by the node, and with what to do about it.
+  // Results that follow from values at run time may be rejected, with the node and advice.
   if (!model.ok() && GetParam().starts_with("refused_runtime")) {
     const std::string& message = model.status().message();
     EXPECT_THAT(message, testing::ContainsRegex("node [0-9]+ .*[(][A-Za-z]+[)]"));

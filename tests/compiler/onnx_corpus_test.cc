@@ -1,5 +1,5 @@
-// The ONNX models of the fuzzer's corpus, compiled with and without a fast dot product, against the
-// reference.
+// The ONNX models of the fuzzer's corpus, compiled with and without a fast dot product, compared
+// with the reference.
 
 #include <gtest/gtest.h>
 
@@ -64,8 +64,8 @@ INSTANTIATE_TEST_SUITE_P(Quantized, OnnxCorpus,
                                                           Requantize::kByIntegers)),
                          NameOf);
 
-// Resizing in every mode, a block of a transformer, windows over sequences, places that are
-// computed, windows over volumes, images sampled along a grid.
+// Resizing in every mode, a block of a transformer, windows over sequences, computed positions,
+// windows over volumes, images sampled on a grid.
 INSTANTIATE_TEST_SUITE_P(Float, OnnxCorpus,
                          testing::Combine(testing::Values("resize", "transformer", "sequence",
                                                           "places", "volume", "grid_sample",
@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(Float, OnnxCorpus,
                                           testing::Values(Requantize::kByFloat)),
                          NameOf);
 
-// A network before and after quantization, as an exporter names the values of both.
+// A network before and after quantization, with the names that an exporter gives to both.
 TEST(QuantizedNetworks, AreComparedWithTheFloatOneByName) {
   auto reference = LoadGraph(CorpusFile("qdq_float"));
   auto quantized = LoadGraph(CorpusFile("qdq"));

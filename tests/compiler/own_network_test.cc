@@ -1,6 +1,5 @@
-// A small network of our own with weights and results in files, so that what is shown on networks
-// of others is shown where those are not. The results are ONNX Runtime's
-// (bench/peers/small_network.py).
+// A small network of Tilewright with weights and results in files, for tests that otherwise need
+// external networks. The results are from ONNX Runtime (bench/peers/small_network.py).
 
 #include <gtest/gtest.h>
 

@@ -32,7 +32,7 @@ TEST(Forms, BroadcastOperandsKeepWhatRepeats) {
   EXPECT_EQ(shape({1, 1, 6, 6}), (Shape{1, 1, 6, 6, 1}));
 }
 
-// With a channel extent of 1 an operand in blocks looks like one that broadcasts.
+// With one channel, an operand in a blocked layout looks like a broadcast operand.
 TEST(Forms, AValueOfOneChannelIsNotBroadcastInBlocks) {
   const TensorType value{{1, 1, 6, 6}, kFloat32};
   EXPECT_EQ(BroadcastShape(value, value, kBlocks).status().code(), StatusCode::kUnsupported);

@@ -1,5 +1,5 @@
-// Random chains of what is fused around convolutions: few and odd numbers of channels, operands
-// that broadcast in every way, values read twice and values that leave in the middle.
+// Random chains of fused operators around convolutions: few and odd numbers of channels, operands
+// that broadcast in every way, values that are read twice, and intermediate outputs.
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ class RandomGroups {
   std::int64_t Pick(std::int64_t bound) {
     return static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(bound)));
   }
-  /// Later ones more often.
+  /// Returns a random value, preferably a late one.
   int Any() {
     const auto count = static_cast<std::int64_t>(values_.size());
     return values_[static_cast<std::size_t>(std::max(Pick(count), Pick(count)))];
@@ -113,7 +113,7 @@ class RandomGroups {
     return Add(OpKind::kSaturateCast, {product}, narrow);
   }
 
-  /// Some of the channels, a few whole blocks of them as often as not.
+  /// Returns some of the channels; half of the time a few whole blocks.
   int Part(int value) {
     const auto& shape = TypeOf(value).shape;
     const std::int64_t step = Pick(2) == 0 && shape[1] > 16 ? 16 : 1;
@@ -125,7 +125,7 @@ class RandomGroups {
     return Add(OpKind::kSlice, {value}, attributes);
   }
 
-  /// A value beside others of its image's size, which itself may be among them.
+  /// Concatenates a value with others of its image size, possibly including itself.
   int Joined(int value) {
     const auto& shape = TypeOf(value).shape;
     std::vector<int> inputs = {value};
@@ -139,7 +139,7 @@ class RandomGroups {
     return Add(OpKind::kConcat, inputs, attributes);
   }
 
-  /// A transposed convolution whose windows do not overlap; small images stay small.
+  /// Adds a transposed convolution whose windows do not overlap; small images stay small.
   int Spread(int data) {
     const auto& shape = TypeOf(data).shape;
     if (integers_ || shape[2] * shape[3] > 64) return Unary(data);
@@ -173,7 +173,7 @@ class RandomGroups {
     return Add(OpKind::kMaxPool2d, {value}, attributes);
   }
 
-  /// A number for each row, or what the row as a whole becomes.
+  /// Reduces each row to a number, or transforms the row as a whole.
   int Rows(int value) {
     constexpr OpKind kReductions[] = {OpKind::kReduceMax, OpKind::kReduceMin, OpKind::kReduceSum,
                                       OpKind::kReduceMean};
@@ -195,7 +195,8 @@ class RandomGroups {
     return Add(kKinds[Pick(4)], inputs);
   }
 
-  /// Something that broadcasts with a value: itself, another value, or a new input or constant.
+  /// Returns an operand that broadcasts with a value: the value itself, another value, or a new
+  /// input or constant.
   int Operand(int value) {
     std::vector<int> fitting;
     const auto& shape = TypeOf(value).shape;
@@ -225,7 +226,7 @@ class RandomGroups {
   std::vector<int> values_;
 };
 
-// The plan is checked by whoever makes one; the code of its kernels here.
+// The planner checks its plan; this test checks the code of the kernels.
 TEST(RandomGraphs, HavePlansWhoseKernelsWriteAllResults) {
   for (const char* name :
        {"llvm -mcpu=skylake-avx512", "llvm -mcpu=core-avx2", "llvm", "cuda -arch=sm_80"}) {
@@ -244,7 +245,7 @@ TEST(RandomGraphs, HavePlansWhoseKernelsWriteAllResults) {
   }
 }
 
-// No operator of theirs is packed: a VTA leaves all to the host, and the plan's memory is what can
+// None of the operators is packed: a VTA plan runs all of them on the host, so only its memory can
 // be wrong.
 TEST(RandomGraphs, AreEvaluatedByTheHostInTheMemoryOfThePlan) {
   CompileOptions options;

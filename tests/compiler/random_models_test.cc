@@ -1,5 +1,5 @@
-// Models drawn at random, from the bytes of the file to the library that runs. The program
-// random_models checks more of them.
+// Random models, from the bytes of the file to the running library. The program random_models
+// checks more of them.
 
 #include <gtest/gtest.h>
 

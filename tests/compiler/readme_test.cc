@@ -1,4 +1,4 @@
-// What the README shows the program say is what it says.
+// The program prints the output that the README shows.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ Graph BuiltInModel(const char* name, bool int8) {
   return *std::move(graph);
 }
 
-/// The README's line with a command and what it says behind it.
+/// Returns the README's line with a command and the output after it.
 std::string ShownFor(const std::string& command) {
   const auto readme = ReadFile(TILEWRIGHT_SOURCE_DIR "/README.md");
   EXPECT_TRUE(readme.ok()) << readme.status().message();

@@ -1,4 +1,4 @@
-// Loops over steps as machine code against the reference: sizes that vectors and tiles do not
+// Step loops as machine code compared with the reference: sizes that vectors and tiles do not
 // divide, both orders of the steps, one thread and two.
 #include <gtest/gtest.h>
 
@@ -91,7 +91,7 @@ const StepsCase kStepsCases[] = {
 INSTANTIATE_TEST_SUITE_P(Loops, Steps, testing::ValuesIn(kStepsCases),
                          [](const auto& tested) { return tested.param.name; });
 
-// One kernel, however many steps there are; and what the compiler compares has elements of it.
+// One kernel for any number of steps; the comparison of the compiler includes its elements.
 TEST(StepLoops, AreOneKernelOfOneLength) {
   std::vector<std::string> texts;
   for (const std::int64_t steps : {10, 1000}) {
@@ -106,7 +106,7 @@ TEST(StepLoops, AreOneKernelOfOneLength) {
 
 TEST(StepLoops, AreComparedWhenTheyAreCompiled) {
   for (const bool backwards : {false, true}) {
-    // Some thousand of these are within reach.
+    // Several thousand steps are within the limit.
     const StepsCase c{.name = "", .steps = 20000, .batch = 1, .units = 32, .backwards = backwards};
     auto folder = ScopedTempDir::Create("tilewright-steps");
     ASSERT_TRUE(folder.ok());
@@ -117,7 +117,7 @@ TEST(StepLoops, AreComparedWhenTheyAreCompiled) {
   }
 }
 
-// Their weights have more elements than one that is compared may otherwise be made of.
+// Their weights have more elements than a compared element may otherwise depend on.
 TEST(StepLoops, OfManyUnitsAreComparedWhenTheyAreCompiled) {
   const StepsCase c{.name = "", .steps = 2, .batch = 1, .units = 1456};
   auto folder = ScopedTempDir::Create("tilewright-steps");
@@ -128,7 +128,7 @@ TEST(StepLoops, OfManyUnitsAreComparedWhenTheyAreCompiled) {
   EXPECT_TRUE(compiled->check.not_compared.empty());
 }
 
-// No digit is left after some dozen of steps; the first ones can be told from wrong ones.
+// After some dozens of steps no digit is correct; errors in the first steps are still detected.
 TEST(StepLoops, OfChaosAreComparedAsFarAsTheyCanBe) {
   for (const bool backwards : {false, true}) {
     const StepsCase c{.name = "", .steps = 400, .batch = 1, .units = 64, .backwards = backwards};

@@ -1,5 +1,5 @@
-// Networks of 8-bit weights for CPUs that sum pairs of products in 16 bits: kernels do so for the
-// layers whose weights are narrow, and for no others.
+// Networks of 8-bit weights for CPUs that sum pairs of products in 16 bits: kernels do so only for
+// layers with reduced-range weights.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace tilewright {
 namespace {
 
-/// Two convolutions; the second one has one weight that is not narrow.
+/// Two convolutions; the second one has one weight outside of the reduced range.
 Graph TwoLayers() {
   Graph graph;
   int data = graph.AddInput("data", {{1, 16, 6, 6}, kUInt8});

@@ -4,7 +4,7 @@
 
 namespace tilewright {
 
-/// Small graphs with what networks are made of, as Relay text.
+/// Small graphs with the typical parts of networks, as Relay text.
 struct Network {
   const char* name;
   const char* text;
@@ -143,7 +143,7 @@ inline constexpr Network kNetworks[] = {
   %3 = multiply(%2, %2);
   (nn.conv2d(%3, %3), nn.conv2d(%data, %1))
 })"},
-    // Each function is computed in float32, by expressions of its own.
+    // Each function is computed in float32, by a separate expression.
     {"FunctionsOfHalfPrecision", R"(def @main(%data: Tensor[(1, 32), float16]) {
   %0 = sigmoid(%data);
   (tanh(%0), tanh(multiply(%0, %data)), exp(tanh(sigmoid(negative(%data)))))
@@ -214,7 +214,7 @@ inline constexpr Network kNetworks[] = {
   %1 = reshape(%0, newshape=[3, 2]);
   (%0, %x, %0, %1, meta[relay.Constant][0] /* ty=Tensor[(3), float32] */)
 })"},
-    // Too long for local buffers, and beyond a near cache.
+    // Too long for local buffers, and larger than a private cache.
     {"LongRows",
      R"(def @main(%data: Tensor[(6, 18385), float32], %row: Tensor[(2, 40000), float32]) {
   %0 = nn.softmax(%data);
@@ -222,7 +222,7 @@ inline constexpr Network kNetworks[] = {
   %2 = mean(%data, axis=[1], keepdims=True);
   (%0, %1, subtract(%data, %2))
 })"},
-    // The largest float16 is 65504: what is on the way to a result may be larger.
+    // The largest float16 is 65504: intermediate values may be larger.
     {"HalfPrecisionChain",
      R"(def @main(%data: Tensor[(4, 32), float16], %scale: Tensor[(32), float16]) {
   %0 = multiply(%data, 4096f16);

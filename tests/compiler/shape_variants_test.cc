@@ -1,4 +1,4 @@
-// One library for several sets of sizes of a network.
+// One library for several shape variants of a network.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

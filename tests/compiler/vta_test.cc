@@ -1,4 +1,5 @@
-// Networks on the simulated VTA: against the reference, and ResNet-18 against published numbers.
+// Networks on the simulated VTA, compared with the reference; and ResNet-18, compared with
+// published numbers.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,7 +50,7 @@ CompileOptions OptionsFor(const std::string& board, const std::string& design = 
   return options;
 }
 
-std::vector<Tensor> MadeUpInputs(const Graph& graph) {
+std::vector<Tensor> SyntheticInputs(const Graph& graph) {
   std::vector<Tensor> inputs;
   for (int id : graph.inputs()) {
     inputs.push_back(MakeSyntheticInput(graph.node(id).name, graph.node(id).type,
@@ -78,7 +79,7 @@ struct Ran {
   explicit Ran(const Plan& plan) {
     auto executor = VtaExecutor::Create(plan, {vta::CycleModel::Pynq()}, kThreads);
     EXPECT_TRUE(executor.ok()) << executor.status().message();
-    auto run = PlannedNetwork(plan, *executor).Run(MadeUpInputs(plan.graph));
+    auto run = PlannedNetwork(plan, *executor).Run(SyntheticInputs(plan.graph));
     EXPECT_TRUE(run.ok()) << run.status().message();
     outputs = *std::move(run);
     costs = executor->costs();
@@ -90,8 +91,8 @@ struct Ran {
 VerifyReport Verified(const Plan& plan, const Graph& source) {
   auto executor = VtaExecutor::Create(plan, {}, kThreads);
   EXPECT_TRUE(executor.ok()) << executor.status().message();
-  auto report = VerifyPlanned(plan, PlannedNetwork(plan, *executor), &source, MadeUpInputs(source),
-                              {.threads = kThreads});
+  auto report = VerifyPlanned(plan, PlannedNetwork(plan, *executor), &source,
+                              SyntheticInputs(source), {.threads = kThreads});
   EXPECT_TRUE(report.ok()) << report.status().message();
   return *std::move(report);
 }
@@ -119,7 +120,7 @@ class VtaDesigns : public testing::TestWithParam<const char*> {};
 
 TEST_P(VtaDesigns, ComputeWhatTheUnpackedNetworkDoes) {
   const Graph graph = MakeQuantizedGraph(std::string(GetParam()) == kDesign4x8 ? 4 : 1);
-  auto expected = EvaluateGraph(graph, MadeUpInputs(graph), KeepValues::kOutputs, kThreads);
+  auto expected = EvaluateGraph(graph, SyntheticInputs(graph), KeepValues::kOutputs, kThreads);
   ASSERT_TRUE(expected.ok());
   for (const bool fuse_residuals : {false, true}) {
     CompileOptions options = OptionsFor("sim", GetParam());
@@ -210,11 +211,11 @@ TEST(Vta, AutotvmsRuleLeavesWhatAutotvmHasNoTemplateForToTheHost) {
   EXPECT_THAT(OnTheVta(plan), Contains("sum_int8"));
   for (const StreamKernel& kernel : plan.streams) {
     if (kernel.report.template_key != "add.vta") continue;
-    EXPECT_THAT(kernel.report.config, HasSubstr("\"tile_w\":[6,1]"));  // a tile at a time
+    EXPECT_THAT(kernel.report.config, HasSubstr("\"tile_w\":[6,1]"));  // one tile at a time
   }
 }
 
-// One of each kind that is nothing but elementwise operators.
+// One of each kind of purely elementwise operator.
 TEST(Vta, ElementwiseOperatorsRunAlone) {
   QuantizedGraph net;
   const auto packed = [&](const std::string& name, DataType dtype) {
@@ -296,7 +297,7 @@ TEST(Vta, ItsStepsLieInMemoryThatIsChecked) {
     return CheckPlan(plan).message();
   };
   EXPECT_THAT(refusal([](Plan& plan, PlanStep& step) {
-                // Its own result, which has another size than what it reads.
+                // Its own result, whose size differs from that of its input.
                 step.buffers.front() = static_cast<int>(plan.buffers.size());
                 PlanBuffer other = plan.buffers[static_cast<std::size_t>(step.buffers.back())];
                 other.bytes += 1;
@@ -340,7 +341,7 @@ TEST(Vta, RefusesWhatItCannotRun) {
   EXPECT_EQ(PlannedNetwork(plan, *executor).Run({}).status().code(), StatusCode::kInvalidArgument);
 }
 
-/// ResNet-18 with the public package for the VTA, planned as AutoTVM would choose.
+/// ResNet-18 with the public package for the VTA, planned with AutoTVM's selection rule.
 class Resnet18 : public testing::Test {
  protected:
   void SetUp() override {
@@ -376,8 +377,8 @@ class Resnet18 : public testing::Test {
     return PlanOf(std::move(graph_), options);
   }
 
-  /// Checksums of the listed values by name. Some are of marks that optimizing drops: those belong
-  /// to the value that is marked.
+  /// Returns checksums of the listed values by name. Some names are annotations that optimizing
+  /// removes: those checksums belong to the annotated value.
   std::map<std::string, std::string> Checksums(const Json& seeded) const {
     std::map<std::string, std::string> checksums = marked_;
     for (auto& [value, mark] : checksums) {
@@ -389,7 +390,7 @@ class Resnet18 : public testing::Test {
     return checksums;
   }
 
-  /// The step that computes the value of this name.
+  /// Returns the step that computes the value of this name.
   static const PlanStep* StepOf(const Plan& plan, const std::string& name) {
     for (const PlanStep& step : plan.steps) {
       const HostStep* host = step.host();
@@ -403,7 +404,7 @@ class Resnet18 : public testing::Test {
 
   std::optional<ScopedTempDir> folder_;
   Graph graph_;
-  std::map<std::string, std::string> marked_;  // value to the first mark on it
+  std::map<std::string, std::string> marked_;  // value to its first annotation
   std::optional<records::Store> store_;
 };
 
@@ -441,7 +442,7 @@ TEST_F(Resnet18, PublishedStatisticsComeOutExactly) {
   };
   auto executor = VtaExecutor::Create(plan, {}, kThreads);
   ASSERT_TRUE(executor.ok()) << executor.status().message();
-  auto outputs = PlannedNetwork(plan, *executor).RunObserved(MadeUpInputs(plan.graph), observe);
+  auto outputs = PlannedNetwork(plan, *executor).RunObserved(SyntheticInputs(plan.graph), observe);
   ASSERT_TRUE(outputs.ok()) << outputs.status().message();
   const VtaCosts& costs = executor->costs();
   EXPECT_GE(compared, 27);
@@ -485,7 +486,7 @@ TEST_F(Resnet18, PublishedStatisticsComeOutExactly) {
 }
 
 TEST_F(Resnet18, RecordsOfAnotherDesignAreNotServed) {
-  // Half the accumulators: none of the recorded schedules may even be tried.
+  // Half the accumulators: none of the recorded schedules can be used.
   const Plan plan = PlanOn("sim_1x16_i8w8a32_15_15_18_16");
   for (const StreamKernel& kernel : plan.streams) {
     EXPECT_FALSE(kernel.report.tuned);

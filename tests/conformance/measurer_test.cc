@@ -1,4 +1,4 @@
-// What every device must do, whatever it is. A new device is one more line in kDevices.
+// Contract of the measurer of every device. A new device is one more line in kDevices.
 
 #include "measure/measurer.h"
 

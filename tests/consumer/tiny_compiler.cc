@@ -1,7 +1,7 @@
-// tiny_compiler STORE OPERATORS OUTPUT: "compiles" a list of operators. For each it asks for a
-// config and writes the loop nest that the split knobs give to OUTPUT; where nothing was measured
-// it says so and takes the default. Prints a table of what was used. Exit code 1 if an operator has
-// no config.
+// tiny_compiler STORE OPERATORS OUTPUT: "compiles" a list of operators. For each operator it
+// queries a config and writes the loop nest of the split knobs to OUTPUT. If there is no measured
+// config, it reports that and takes the default. Prints a table of the configs. Exit code 1 if an
+// operator has no config.
 
 #include <tilewright/tilewright.h>
 
@@ -57,7 +57,7 @@ tw_operator* ReadOperator(const std::string& line, tw_error& error) {
   return op;
 }
 
-/// Null after a failure, which session.error tells.
+/// Returns null after a failure, which session.error describes.
 tw_answer* Ask(Session& session, const std::string& line) {
   tw_query_options options = TW_QUERY_OPTIONS_INIT;
   options.accept = TW_ACCEPT_MEASURED | TW_ACCEPT_DEFAULT;
@@ -76,7 +76,7 @@ tw_answer* Ask(Session& session, const std::string& line) {
   return answer;
 }
 
-/// The loops that the split knobs make, outermost parts of all of them first.
+/// Returns the loops of the split knobs, with the outermost parts of all of them first.
 std::vector<std::string> Loops(const tw_answer* answer) {
   std::map<std::size_t, std::vector<std::string>> levels;
   for (std::size_t i = 0; i < tw_answer_knob_count(answer); ++i) {

@@ -85,7 +85,8 @@ TEST(FeaturesTest, DescribeTheLoopsOfTheMainStage) {
 
 TEST(FeaturesTest, CountTheBytesThatCrossIntoEachMemory) {
   auto f = Named(MatrixProduct(), TwoKnobs());
-  // 16 KiB hold the 5376 bytes inside the second loop: c and a move once, b once per i.o.
+  // 16 KiB hold the 5376 bytes inside the second loop: c and a are transferred once, b once per
+  // i.o.
   const double bytes = 256.0 * 64 + 1024 * 16 + 4096 * 64;
   EXPECT_EQ(f["ai13.ops_per_byte"], Log(2.0 * 64 * 64 * 64 / bytes));
   // 64 KiB hold everything.
@@ -129,7 +130,8 @@ TEST(FeaturesTest, ChangeOnlyWithTheirVersion) {
   ExtractFeatures(MatrixProduct(), TwoKnobs(), row);
   double sum = 0;
   for (std::size_t i = 0; i < row.size(); ++i) sum += row[i] * static_cast<double>(i + 1);
-  // Raise kFeatureVersion together with these: models and data of other features are refused.
+  // Increase kFeatureVersion when these values change: models and data of other versions are
+  // rejected.
   EXPECT_EQ(kFeatureVersion, 1);
   EXPECT_EQ(FeatureCount(), kGoldenCount);
   EXPECT_NEAR(sum, kGoldenSum, 0.01);

@@ -19,8 +19,8 @@ TEST(GpuFeaturesTest, NamesAreUniqueAndFitTheRow) {
   EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
 }
 
-/// One block of 32 threads that each load once, `stride` elements apart, from global or shared
-/// memory.
+/// Returns one block of 32 threads that each load once, `stride` elements apart, from global or
+/// shared memory.
 LoopSummary Loads(Scope scope, std::int64_t stride) {
   SummaryStage stage;
   stage.loops = {{32, LoopKind::kThreadX, false}};
@@ -74,10 +74,11 @@ TEST(GpuFeaturesTest, FragmentsAreWhatEachThreadOfAWarpLoads) {
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
   const GpuProfile p = ProfileLaunch(*Summarize(kernel->schedule), LimitsOf(80));
   EXPECT_EQ(p.threads, 128) << "2 x 2 warps of 2 x 4 products";
-  // Twice 32 products deep, each thread loads 8 bytes of 4 rows and of 4 columns.
+  // Twice 32 products deep; each thread loads 8 bytes of 4 rows and of 4 columns.
   EXPECT_EQ(p.shared_loads, 128.0 * 2 * (4 + 4) * 8);
-  // 8 bytes for each lane take two passes at best. At worst threads are 4 rows of 64 bytes apart:
-  // all rows are in the same 8 banks, and columns alternate between those and 8 others.
+  // 8 bytes for each lane take at least two passes. In the worst case, threads are 4 rows of 64
+  // bytes apart: all rows are in the same 8 banks, and columns alternate between those and 8
+  // others.
   EXPECT_GE(p.bank_passes, 4.0 * 2 * (4 * 2 + 4 * 2));
   EXPECT_LE(p.bank_passes, 4.0 * 2 * (4 * 8 + 4 * 4));
 }
@@ -95,7 +96,7 @@ TEST(GpuFeaturesTest, PaddingKeepsTheFragmentsOfAWarpApart) {
     TW_CHECK(kernel.ok(), kernel.status().message());
     return ProfileLaunch(*Summarize(kernel->schedule), LimitsOf(80)).bank_passes;
   };
-  // Rows of 64 bytes, 4 rows and 8 columns to a thread: 8 passes for rows and 4 for columns, where
+  // Rows of 64 bytes, 4 rows and 8 columns per thread: 8 passes for rows and 4 for columns, where
   // 32 lanes of 8 bytes need 2.
   const double accesses = 8.0 * 8 * 16 * 4;  // blocks, instructions along the sums, per operand
   EXPECT_EQ(passes(0), accesses * (8 + 4));
@@ -116,7 +117,7 @@ TEST(GpuFeaturesTest, AllOfAMultiprocessorsSharedMemoryCounts) {
     TW_CHECK(kernel.ok(), kernel.status().message());
     return ProfileLaunch(*Summarize(kernel->schedule), LimitsOf(capability));
   };
-  constexpr double kOneBlock = 4.0 / 64;  // warps, of those a multiprocessor holds
+  constexpr double kOneBlock = 4.0 / 64;  // warps, relative to the maximum of a multiprocessor
   EXPECT_EQ(profile(3, 90).shared_bytes, 3 * 128 * 256);
   EXPECT_EQ(profile(3, 90).occupancy, 2 * kOneBlock) << "96 KiB of 228";
   EXPECT_EQ(profile(3, 80).occupancy, kOneBlock) << "96 KiB of 164";
@@ -154,7 +155,7 @@ TEST_F(PublishedConv, ProfileIsThatOfTheLoweredKernel) {
   EXPECT_EQ(p.occupancy, 1) << "16 blocks of 2 warps on a multiprocessor of 32";
   EXPECT_EQ(p.ops, 2.0 * 16 * 224 * 224 * 27);
   EXPECT_GE(p.sector_bytes, p.global_bytes / 8);
-  // A step reads 7 values of the data and 4 weights for each of 3 columns, in every thread.
+  // In each step, every thread reads 7 data values and 4 weights for each of 3 columns.
   EXPECT_EQ(p.shared_loads, 448.0 * 64 * 9 * 3 * (7 + 4));
 }
 

@@ -1,4 +1,4 @@
-// The cost models of configs/cost_models, whatever XGBoost the build has.
+// The cost models in configs/cost_models, with any version of XGBoost.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -14,7 +14,7 @@ TEST(ShippedModelTest, PredictsTheKeptNumbers) {
   const auto model = TreeModel::Load(TILEWRIGHT_SOURCE_DIR "/configs/cost_models/llvm.model");
   ASSERT_TRUE(model.ok()) << model.status().message();
   EXPECT_EQ((*model)->metadata().target_kind, "llvm");
-  // Features are logarithms and shares: from below 0 to some 40, in quarters, exact as floats.
+  // Features are logarithms and ratios: from below 0 to about 40, in quarters, exact as floats.
   Random random(7);
   std::vector<float> rows(12 * static_cast<std::size_t>(FeatureCount()));
   for (float& feature : rows) feature = static_cast<float>(random.Below(180)) * 0.25F - 4;

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// 0.5, and 1 if the first feature is below 2, else 4 if the third is below 0, else 8.
+/// Model: 0.5, plus 1 if the first feature is below 2, else 4 if the third is below 0, else 8.
 TreeModel Sample() {
   return TreeModel(0.5F,
                    {{{0, 2, 2.0F}, {-1, 0, 1.0F}, {2, 4, 0.0F}, {-1, 0, 4.0F}, {-1, 0, 8.0F}}},

@@ -11,7 +11,7 @@
 namespace tilewright::cost_model {
 namespace {
 
-/// Rows whose score falls with |x0 - 4| and rises with x1; the other features say nothing.
+/// Rows whose score falls with |x0 - 4| and rises with x1; the other features are irrelevant.
 Dataset Made(std::size_t rows, std::uint64_t seed) {
   Random random(seed);
   const auto width = static_cast<std::size_t>(FeatureCount());
@@ -26,7 +26,7 @@ Dataset Made(std::size_t rows, std::uint64_t seed) {
   return data;
 }
 
-/// Share of the pairs of different score that the model puts in the right order.
+/// Returns the share of pairs with different scores that the model orders correctly.
 double PairAccuracy(const CostModel& model, const Dataset& data) {
   const auto predicted = model.Predict(data.features);
   EXPECT_TRUE(predicted.ok());

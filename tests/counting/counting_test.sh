@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# counting_test.sh PROGRAM SOURCE: what scripts/results.sh counts after ctest ran PROGRAM, in which cases
-# end in every way there is, in parts: each is counted once and named with what became of it.
+# counting_test.sh PROGRAM SOURCE: checks the counts of scripts/results.sh after ctest ran PROGRAM
+# in parts. The cases of PROGRAM end in every possible way: each is counted once and listed with its
+# outcome.
 set -euo pipefail
 program=$1
 source=$2
@@ -16,16 +17,16 @@ part() { # part NAME PART PARTS FILTER [ENVIRONMENT]
   echo "add_test($1_tests_$2_of_$3 $source/tests/cases.sh $program $2 $3 $work/cases/$1_tests_$2_of_$3 $4)"
   echo "set_tests_properties($1_tests_$2_of_$3 PROPERTIES ENVIRONMENT \"CASE_TIMEOUT=2;${5:-}\")"
 }
-count() { # count: runs CTestTestfile.cmake, and sorts what scripts/results.sh says into the file results
+count() { # count: runs ctest, and writes the sorted output of results.sh to `results`
   rm -rf cases junit.xml
   ctest -j 2 --output-junit "$work/junit.xml" >log 2>&1 || true
   "$source/scripts/results.sh" "$work" | LC_ALL=C sort >results
 }
-expect() { # expect: standard input is what the file results should be
+expect() { # expect: compares standard input with the file results
   diff - results >difference || fail "$(cat difference log)"
 }
 
-# In one part and in two: the same.
+# The same result in one part and in two.
 expected=$(printf '%s\t%s\t%s\n' failed All/Values.AreNotTwo/2 "" \
   failed MadeUp.EndsAsIfAllWereWell "ended with exit code 0" \
   failed MadeUp.EndsByASignal "ended by signal 9 (KILL)" failed MadeUp.EndsWithinALine "ended with exit code 3" \
@@ -43,7 +44,8 @@ count
 count
 total 2 0 0 | expect
 
-# Programs that end badly when all have passed, before the first case and before they can name any.
+# Programs that fail after all cases have passed, before the first case, and before they can list
+# any.
 { part end 1 1 AtTheEnd.* MADE_UP_END=1 && part none 1 1 AtTheEnd.* MADE_UP_NONE=1 &&
   part begin 1 1 AtTheEnd.* MADE_UP_BEGIN=1; } >CTestTestfile.cmake
 count
@@ -52,7 +54,7 @@ count
   AtTheEnd.Last "the program ended with exit code 9 after it" \
   begin_tests_1_of_1 "it has no results (fail)" && total 1 4 0; } | expect
 
-# A part that is ended from outside owes what it has not said; other tests count as one.
+# For a part that is killed, the unreported cases count as failed; other tests count as one.
 { part slow 1 1 'MadeUp.Passes:MadeUp.NeverEnds:AtTheEnd.*' CASE_TIMEOUT=60
   echo 'set_tests_properties(slow_tests_1_of_1 PROPERTIES TIMEOUT 2)'
   echo 'add_test(good true)'
@@ -63,7 +65,7 @@ count
 { printf 'failed\t%s\t%s\n' bad "" slow_tests_1_of_1 "3 without a result (fail)" &&
   printf 'skipped\tabsent\tneeds a GPU\n' && total 2 4 1; } | expect
 
-# Nothing at all is a failure.
+# No test at all is a failure.
 : >CTestTestfile.cmake
 count
 { printf 'failed\tctest\tno results\n' && total 0 1 0; } | expect

@@ -1,4 +1,4 @@
-// A test program in which cases end in every way there is; counting_test.sh knows in which.
+// A test program whose cases end in every possible way; counting_test.sh has the expected outcomes.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ TEST_P(Values, AreNotTwo) { EXPECT_NE(GetParam(), 2); }
 
 INSTANTIATE_TEST_SUITE_P(All, Values, testing::Range(0, 4));
 
-// Both pass; what the program does at its end is wrong where it is told so.
+// Both pass; an environment variable makes the program fail at its end.
 TEST(AtTheEnd, First) {
   if (std::getenv("MADE_UP_END") != nullptr) std::atexit([] { ::_exit(9); });
 }

@@ -12,7 +12,7 @@ namespace {
 
 const DeviceName kDevice{"w", "d0"};
 
-/// A device with one baseline kernel, heard all the time, each of whose baselines takes `cost`.
+/// A device with one baseline kernel and continuous heartbeats. Each of its baselines takes `cost`.
 class OneDevice {
  public:
   explicit OneDevice(double cost) : cost_(cost) {
@@ -20,12 +20,12 @@ class OneDevice {
     here_.measures = here_.builds = true;
     device_registry_.AddKernel();
   }
-  /// Seconds from one baseline to the next.
+  /// Returns the seconds from one baseline to the next.
   double Interval() {
     NextBaseline();
     return NextBaseline();
   }
-  /// Seconds until the next one.
+  /// Returns the seconds until the next baseline.
   double NextBaseline() {
     const double before = now_;
     for (now_ += 1; !Measure(); now_ += 1) {
@@ -63,15 +63,15 @@ TEST(DeviceRegistryTest, ACanaryThatMovedAsksForABaseline) {
     OneDevice device(cost);
     device.SetProbe(30e-6);
     EXPECT_EQ(device.Interval(), usual);
-    device.SetProbe(30.5e-6);  // the same, as far as that can be told
+    device.SetProbe(30.5e-6);  // equal within the resolution
     EXPECT_EQ(device.NextBaseline(), usual);
     device.SetProbe(33e-6);
     EXPECT_EQ(device.NextBaseline(), soon);
-    // What it is now is what the last baseline stands for.
+    // The last baseline is measured at the current probe time.
     EXPECT_EQ(device.NextBaseline(), usual);
     device.SetProbe(30e-6);
     EXPECT_EQ(device.NextBaseline(), soon);
-    device.SetProbe(0);  // nobody knows
+    device.SetProbe(0);  // unknown
     EXPECT_EQ(device.NextBaseline(), usual);
   }
 }
@@ -95,7 +95,7 @@ TEST(DeviceRegistryTest, ACanaryThatMovesDuringABaselineAsksForAnotherOne) {
 
 TEST(DeviceRegistryTest, TheFirstBaselineStandsForTheFirstCanary) {
   OneDevice device(0.2);
-  device.NextBaseline();  // a device that has run nothing has no canary yet
+  device.NextBaseline();  // a device that has not run anything has no probe time yet
   device.SetProbe(30e-6);
   device.Refresh();
   device.SetProbe(33e-6);

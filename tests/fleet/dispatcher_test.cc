@@ -1,4 +1,4 @@
-// Tuners and devices with a broker in memory and a clock that stands still until it is moved.
+// Tuners and devices with an in-memory broker and a clock that the test moves.
 
 #include "measure/fleet/dispatcher.h"
 
@@ -28,7 +28,7 @@ TEST(FleetTest, EachOrderHasOneResult) {
     EXPECT_EQ(trial.outcome, Outcome::kOk);
     EXPECT_EQ(trial.value, FakeExecutor::ValueOf(trial.candidate));
   }
-  // 100 trials of 50 ms on three devices, which wait for nothing but the first orders.
+  // 100 trials of 50 ms on three devices, which wait only for their first orders.
   double last = 0;
   for (const Trial& trial : fleet.trials) last = std::max(last, trial.finished_unix_seconds);
   EXPECT_LT(last - 1000, 1.15 * 100 * 0.05 / 3);
@@ -63,7 +63,7 @@ TEST(FleetTest, DeathOfAWorkerCostsFiveSecondsAtMost) {
   fleet.AddWorker("dies", slow);
   Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
   SubmitFake(tuner, 0, 2);
-  fleet.Run(8);  // far beyond the broker's own patience: beats keep the lease
+  fleet.Run(8);  // far beyond the broker's timeout: heartbeats keep the lease
   EXPECT_EQ(tuner.counts().lost, 0);
   fleet.AddWorker("lives");
   fleet.Run(1);
@@ -88,14 +88,14 @@ TEST(FleetTest, WhoSpeaksForItsOrdersIsThere) {
   Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
   SubmitFake(tuner, 0, 2);
   fleet.Run(2);
-  // All that it says of itself is lost, and its beats are not.
+  // All its state messages are lost, but not its heartbeats.
   fleet.hub.copies = [](const std::string& subject) {
     return subject.starts_with("tw.here.") ? 0 : 1;
   };
   fleet.Run(12);
   EXPECT_NE(tuner.device_registry().Find({"w", "d0"}), nullptr);
   EXPECT_EQ(tuner.counts().lost, 0);
-  // Without them it is gone.
+  // Without heartbeats the worker counts as lost.
   fleet.workers["w"].reset();
   fleet.Run(8);
   EXPECT_EQ(tuner.device_registry().Find({"w", "d0"}), nullptr);
@@ -113,7 +113,7 @@ TEST(FleetTest, BuildersBuildForDevicesThatCannotAndMayDie) {
   fleet.Run(0.5);
   fleet.workers["b1"].reset();
   fleet.Run(0.5);
-  fleet.hub.DropAllState();  // artifacts, too
+  fleet.hub.DropAllState();  // artifacts too
   for (int i = 0; i < 60 && tuner.in_flight() > 0; ++i) {
     fleet.Run(1);
     fleet.Collect(tuner, seen);
@@ -134,7 +134,8 @@ TEST(FleetTest, WhatBuildersMadeIsBuiltHereWhereItIsTheBest) {
   DispatcherSettings job = FakeFleet::Job("j");
   job.make_local_executor = [&]() -> Result<std::unique_ptr<Executor>> {
     FakeExecutor::Settings own;
-    own.seconds = 0.3;  // longer than trials take: they wait for it, and are not built each
+    own.seconds =
+        0.3;  // longer than a trial takes: trials wait for it, and are not each built again
     own.device = FakeExecutor::Device();
     return std::unique_ptr<Executor>(std::make_unique<FakeExecutor>(own, fleet.clock));
   };
@@ -153,16 +154,14 @@ TEST(FleetTest, WhatBuildersMadeIsBuiltHereWhereItIsTheBest) {
   EXPECT_EQ(tuner.counts().unconfirmed, 0);
 }
 
-/// Builds that fail so often at first (negative: always), as on a machine that is too slow.
+/// An executor whose first builds fail (negative: all of them), as on a machine that is too slow.
 class FailingExecutor final : public Executor {
  public:
   FailingExecutor(int failures, Status status, Clock& clock)
-      : failures_(failures),
-        status_(std::move(status)),
-        made_up_(FakeWorker::WithDevice({}), clock) {}
+      : failures_(failures), status_(std::move(status)), fake_(FakeWorker::WithDevice({}), clock) {}
   void Start(std::uint64_t number, const Order& order,
              const std::vector<std::string>& artifacts) override {
-    if (failures_ == 0) return made_up_.Start(number, order, artifacts);
+    if (failures_ == 0) return fake_.Start(number, order, artifacts);
     if (failures_ > 0) --failures_;
     Event event;
     event.number = number;
@@ -171,17 +170,17 @@ class FailingExecutor final : public Executor {
     event.trials[0].reason = "it took too long";
     failed_.push_back(std::move(event));
   }
-  void Drop(std::uint64_t number) override { made_up_.Drop(number); }
+  void Drop(std::uint64_t number) override { fake_.Drop(number); }
   std::vector<Event> Take() override {
-    return failed_.empty() ? made_up_.Take() : std::exchange(failed_, {});
+    return failed_.empty() ? fake_.Take() : std::exchange(failed_, {});
   }
-  double next_event() const override { return made_up_.next_event(); }
+  double next_event() const override { return fake_.next_event(); }
   Status status() const override { return status_; }
 
  private:
   int failures_;
   const Status status_;
-  FakeExecutor made_up_;
+  FakeExecutor fake_;
   std::vector<Event> failed_;
 };
 
@@ -269,7 +268,7 @@ TEST(FleetTest, ALateResultOfAnOldLeaseIsRefused) {
   Dispatcher& tuner = fleet.AddTuner(FakeFleet::Job("j"));
   SubmitFake(tuner, 0, 1);
   fleet.Run(1);
-  // It stands still, with its order, while somebody else gets that.
+  // It is stopped with its order, while another worker gets that order.
   std::unique_ptr<FakeWorker> excluded = std::move(fleet.workers["stopped"]);
   fleet.AddWorker("other");
   std::map<std::uint64_t, int> seen;
@@ -298,7 +297,7 @@ TEST(FleetTest, WhatTakesThreeWorkersDownIsRecordedAndSentNoMore) {
   for (int i = 0; i < 10 && seen.size() < 6; ++i) {
     fleet.AddWorker("w" + std::to_string(i), poison);
     fleet.Run(1);
-    // Whoever works on it for ever dies.
+    // A worker that runs it forever is killed.
     fleet.workers.clear();
     fleet.Run(6);
     fleet.Collect(tuner, seen);
@@ -345,7 +344,7 @@ TEST(FleetTest, WhoWasNotGivenAnOrderCannotAnswerIt) {
   forged.trials[0].value = 1e-9;
   forged.trials[0].device = FakeExecutor::Device();
   for (std::uint64_t sequence = 1; sequence <= 10; ++sequence) {
-    // Later than any delivery, if it were one.
+    // Later than any delivery if it were accepted.
     forged.lease = {sequence, {0, 1000}, "", true, "?"};
     ASSERT_TRUE(hostile->Publish(ResultSubject({"alice", "j"}, {"h", "d0"}), Encode(forged)).ok());
   }
@@ -476,7 +475,7 @@ TEST(FleetTest, WithoutABrokerForLongTheJobEnds) {
   std::map<std::uint64_t, int> seen;
   fleet.Collect(tuner, seen);
   fleet.hub.away = true;
-  // This process was stopped for an hour: that is not the broker's fault.
+  // This process was stopped for an hour, which does not mean that the broker is unreachable.
   fleet.clock.now += 3600;
   fleet.Run(30);
   EXPECT_TRUE(tuner.ended().ok());

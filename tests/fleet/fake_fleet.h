@@ -14,7 +14,7 @@
 
 namespace tilewright::measure::fleet {
 
-/// Candidate number `index` of a task; the sizes of the task follow from `task`.
+/// Returns candidate number `index` of a task; the sizes of the task follow from `task`.
 inline Candidate FakeCandidate(std::int64_t index, int task = 1) {
   Candidate candidate;
   const std::string size = std::to_string(16 * task);
@@ -27,7 +27,7 @@ inline Candidate FakeCandidate(std::int64_t index, int task = 1) {
   return candidate;
 }
 
-/// A worker of a made-up fleet.
+/// A worker of a fake fleet.
 struct FakeWorker {
   FakeWorker(const DeviceName& name, FakeExecutor::Settings settings, InMemoryBroker& hub,
              Clock& clock, const std::string& instance, bool builds, bool measures)
@@ -56,7 +56,7 @@ struct FakeWorker {
   std::unique_ptr<WorkerCore> core;
 };
 
-/// Tuners, devices and a broker in one process, with a clock of their own.
+/// Tuners, devices and a broker in one process, with a common clock.
 class FakeFleet {
  public:
   static constexpr double kStep = 0.005;
@@ -64,7 +64,7 @@ class FakeFleet {
   FakeWorker& AddWorker(const std::string& name, FakeExecutor::Settings settings = {},
                         bool builds = true, bool measures = true) {
     auto& worker = workers[name];
-    worker.reset();  // another process of the same name
+    worker.reset();  // another process with the same name
     worker = std::make_unique<FakeWorker>(DeviceName{name, "d0"}, std::move(settings), hub, clock,
                                           "i" + std::to_string(++instances), builds, measures);
     return *worker;
@@ -86,7 +86,7 @@ class FakeFleet {
     TW_CHECK(tuners.back()->Open().ok());
     return *tuners.back();
   }
-  /// Everybody does what there is to do, and time goes on.
+  /// Lets all members do their pending work and advances the clock.
   void Step() {
     for (auto& tuner : tuners) tuner->Poll(0);
     for (auto& [name, worker] : workers) {
@@ -97,7 +97,7 @@ class FakeFleet {
   void Run(double seconds) {
     for (const double until = clock.now + seconds; clock.now < until;) Step();
   }
-  /// Results of a tuner by ticket, counted; each is stored at once.
+  /// Counts the results of a tuner by ticket, and stores each at once.
   void Collect(Dispatcher& tuner, std::map<std::uint64_t, int>& seen) {
     while (auto reply = tuner.Take()) {
       ++seen[reply->ticket];

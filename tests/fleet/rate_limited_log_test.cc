@@ -40,7 +40,7 @@ TEST(InboxTest, WhatIsNotReadIsDroppedAndSaid) {
   said.payload = std::string(1000, 'x');
   for (int i = 0; i < 40'000; ++i) inbox.Put(said);
   BrokerEvent delivered = said;
-  delivered.kind = BrokerEvent::Kind::kDelivered;  // was asked for
+  delivered.kind = BrokerEvent::Kind::kDelivered;  // was requested
   inbox.Put(delivered);
   int messages = 0, told = 0, deliveries = 0;
   while (const auto incoming = inbox.Next(0)) {

@@ -13,7 +13,7 @@ constexpr double kOrder = 0.1;
 
 JobName Numbered(int job) { return {"alice", "job" + std::to_string(job)}; }
 
-/// A device does one order: of whom; who has something to do is `may`.
+/// Lets a device run one order and returns its job; `may` tells which jobs have work.
 template <typename May>
 int DoOne(StrideScheduler& device, int jobs, May may) {
   const auto chosen = device.Choose([&](const JobName& name) {
@@ -30,8 +30,8 @@ int DoOne(StrideScheduler& device, int jobs, May may) {
   return -1;
 }
 
-/// Of 20 jobs, the one of `first` being there before the others, each on its own on 64 devices for
-/// `before` orders: the largest error of a share, counted over 40 seconds.
+/// Returns the largest error of a share of 20 jobs over 40 seconds. Job `first` starts before the
+/// others and runs alone on 64 devices for `before` orders.
 double WorstShare(int first, int before) {
   constexpr int kDevices = 64, kJobs = 20, kOrders = 400, kStart = 60;
   const auto weight = [](int job) { return job < 8 ? 1.0 : job < 15 ? 2.0 : 4.0; };
@@ -56,8 +56,8 @@ double WorstShare(int first, int before) {
   return worst;
 }
 
-// 9.52 orders of a device are due to a job of the least weight, the first one's included: half of
-// the devices give it 9, the others 10.
+// The job of the smallest weight is entitled to 9.52 orders of a device, including the first one:
+// half of the devices run 9 of them, the others 10.
 TEST(FairSharesTest, DevicesDoNotRoundAlike) {
   EXPECT_LT(WorstShare(0, 0), 0.025);
   EXPECT_LT(WorstShare(0, 7), 0.025);

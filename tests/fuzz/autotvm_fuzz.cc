@@ -1,6 +1,6 @@
-// AutoTVM logs: any bytes as a log of several lines, through the line parser, the task and target
-// parsers, the spaces, and, for texts that are tuples, back and forth. What is accepted must print
-// to a text that is read as the same again.
+// AutoTVM logs: arbitrary bytes as a log of several lines, through the line parser, the task and
+// target parsers and the spaces, and tuples through the conversions in both directions. Accepted
+// input must print to a text that parses to the same value.
 
 #include <cstdint>
 #include <string>

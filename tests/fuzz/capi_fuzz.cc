@@ -1,6 +1,6 @@
-// Every text that the C interface takes. The first line of the input says which: key, tuple,
-// autotvm (a tuple, by that rule), target, device or operator; the rest is the text, for an
-// operator one call per line. Whatever comes back is read to the end.
+// Every text that the C interface takes. The first line of the input selects the kind: key, tuple,
+// autotvm (a tuple, by that rule), target, device or operator. The rest is the text; for an
+// operator, one call per line. Every result is read completely.
 
 #include <cstdint>
 #include <cstdlib>
@@ -20,7 +20,7 @@ constexpr const char* kDevice =
     R"({"kind":"cpu","model":"","isa":[],"l1d_bytes":0,"l2_bytes":0,"l3_bytes":0,"cores":1,)"
     R"("extra":""})";
 
-/// A catalog without stores and a target: what is asked goes down to the defaults.
+/// A catalog without stores and a target: queries get default configs.
 struct Fixture {
   tw_catalog* catalog = nullptr;
   tw_target* target = nullptr;

@@ -1,5 +1,5 @@
-// Texts that the compiler reads: kernels.json of a VTA bundle, and what ptxas says of its kernels.
-// An index that parses must print to a text that parses back to the same.
+// Texts that the compiler reads: kernels.json of a VTA bundle, and the output of ptxas. A valid
+// index must print to a text that parses to the same value.
 
 #include <cstdint>
 #include <string>

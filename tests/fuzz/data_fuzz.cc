@@ -1,4 +1,4 @@
-// The files that calibration data is in.
+// Files of calibration data.
 
 #include <cstdint>
 #include <string_view>

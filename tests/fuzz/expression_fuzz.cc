@@ -1,5 +1,5 @@
-// Texts of expressions and keys of workloads: nothing crashes or goes on for long, and what is read
-// is written and read again as the same.
+// Texts of expressions and keys of workloads: parsing neither crashes nor takes long, and valid
+// input is written to a text that parses to the same value.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

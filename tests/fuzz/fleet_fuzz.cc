@@ -1,5 +1,5 @@
-// What members of a fleet read from each other: any text gives a message or an error, and what is
-// read is written again as the same.
+// Messages between members of a fleet: any text gives a message or an error, and a valid message is
+// written unchanged.
 
 #include <cstdint>
 #include <string_view>

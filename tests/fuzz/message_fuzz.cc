@@ -1,5 +1,5 @@
-// What a runner and its supervisor read from each other, once they are on two machines: any line
-// gives a message or an error, and files stay in the runner's folder.
+// Messages between a runner and its supervisor on two machines: any line gives a message or an
+// error, and files stay in the runner's folder.
 
 #include <cstdint>
 #include <string_view>

@@ -1,6 +1,6 @@
-// A cost model's file: any bytes as they are, as the trees of a file whose header and check sum
-// are right, which no fuzzer guesses, and as its second line and its trees. What is read predicts
-// and is written as it was.
+// A cost model's file: arbitrary bytes, as the whole file, as the trees of a file with a correct
+// header and checksum (which a fuzzer cannot find), and as its second line and its trees. A valid
+// model predicts and is written unchanged.
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 using tilewright::cost_model::FeatureCount;
 using tilewright::cost_model::TreeModel;
 
-/// A file with this second line and these trees.
+/// Returns a file with this second line and these trees.
 std::string FileWith(std::string_view about, std::string_view trees) {
   const std::string file = TreeModel(0, {}, {1, "llvm", {"dense/float32"}, "nothing"}).Serialize();
   const auto crc = tilewright::Crc32(std::as_bytes(std::span(trees)));

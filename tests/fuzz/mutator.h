@@ -5,8 +5,8 @@
 
 namespace tilewright {
 
-/// A target that knows the structure of what it reads: the same input with one to four changes,
-/// which follow from the seed. Input without that structure is given back as it is.
+/// Structure-aware mutation: returns the input with one to four changes, which depend only on the
+/// seed. Input without that structure is returned unchanged.
 std::string MutateStructure(const std::string& bytes, std::uint64_t seed);
 
 }  // namespace tilewright

@@ -1,6 +1,6 @@
-// Changes ONNX models in their structure: what comes out is a model that protobuf reads, with other
-// attributes, shapes, types, contents, names, operator sets, functions and branches. Bytes that
-// are no model stay as they are.
+// Structure-aware mutation of ONNX models: protobuf can read the result, which has other
+// attributes, shapes, types, contents, names, opsets, functions and branches. Bytes that are not a
+// model are not changed.
 
 #include <onnx/onnx_pb.h>
 
@@ -225,7 +225,7 @@ class Mutator {
     return list[random_.Below(list.size())];
   }
   GraphProto& graph() { return *model_.mutable_graph(); }
-  // A node of the graph, of a function or of a branch; null if there is none.
+  // Returns a node of the graph, of a function or of a branch; null if there is none.
   NodeProto* AnyNode() {
     std::vector<NodeProto*> nodes;
     for (NodeProto& node : *graph().mutable_node()) nodes.push_back(&node);
@@ -306,7 +306,7 @@ class Mutator {
     if (graph().initializer_size() == 0) return;
     Change(*graph().mutable_initializer(Position(graph().initializer_size())));
   }
-  // Another shape, type or number; the contents mostly still fit.
+  // Changes shape, type or numbers; the contents usually still fit.
   void Change(TensorProto& tensor) {
     switch (Below(4)) {
       case 0:
@@ -335,7 +335,7 @@ class Mutator {
     }
     if (Below(4) != 0) Refill(tensor);
   }
-  // As many bytes as shape and type need.
+  // Resizes the contents to the number of bytes that shape and type need.
   static void Refill(TensorProto& tensor) {
     constexpr std::array<int, 27> kBits = {0,  32,  8,  8, 16, 16, 32, 64, 0, 8, 16, 64, 32, 64,
                                            64, 128, 16, 8, 8,  8,  8,  4,  4, 4, 8,  2,  2};
@@ -368,7 +368,7 @@ class Mutator {
     if (graph().node_size() == 0) return;
     const int at = Position(graph().node_size());
     switch (Below(3)) {
-      case 0: {  // a node behind another one
+      case 0: {  // a node after another one
         NodeProto added;
         added.set_op_type(One(kOperators));
         added.add_input(AnyValue());
@@ -384,7 +384,7 @@ class Mutator {
         graph().mutable_node()->SwapElements(at, Position(graph().node_size()));
     }
   }
-  // A node becomes a function of its inputs, attributes included; some of them by reference.
+  // Replaces a node by a function of its inputs and attributes, some of them by reference.
   void MakeFunction() {
     if (graph().node_size() == 0 || model_.functions_size() > 8) return;
     NodeProto& node = *graph().mutable_node(Position(graph().node_size()));
@@ -418,7 +418,7 @@ class Mutator {
     node.set_domain("local");
     if (Below(8) == 0) body = node;  // calls itself
   }
-  // A node becomes the branch of an If.
+  // Moves a node into the branch of an If.
   void MakeBranch() {
     if (graph().node_size() == 0) return;
     NodeProto& node = *graph().mutable_node(Position(graph().node_size()));

@@ -1,6 +1,6 @@
-// A package file that is any sequence of bytes. The fuzzer cannot guess SHA-256, so beside the
-// bytes as they are it reads them with their digest made right: what a hostile builder could hand
-// to somebody who takes unsigned packages. Databases inside are reached by packing the input.
+// Package files of arbitrary bytes. A fuzzer cannot find SHA-256 digests, so the target also reads
+// the input with a corrected digest, as a hostile builder could send it to a user who accepts
+// unsigned packages. To reach the databases inside, it also packs the input.
 
 #include <cstdint>
 #include <cstring>
@@ -29,7 +29,7 @@ void Use(const Result<records::Package>& package) {
   if (package.ok()) UseDatabase(package->database);
 }
 
-/// The same file with the digest that its contents have.
+/// Returns the same file with the digest of its contents.
 std::string WithDigest(std::string bytes) {
   constexpr std::size_t kTrailer = 128, kDigest = 32;
   if (bytes.size() < kTrailer) return bytes;
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)records::PackageManifest::Parse(bytes).ok();
   (void)records::ParsePublicKeys(bytes, "keys").ok();
   UseDatabase(bytes);
-  // The input as the database of a package that is otherwise well made.
+  // The input as the database of an otherwise valid package.
   records::PackageManifest manifest;
   manifest.schema = 1;
   manifest.name = "fuzzed";

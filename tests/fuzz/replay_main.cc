@@ -1,7 +1,7 @@
-// Runs a fuzz entry point over its corpus, whole and mutilated:
+// Runs a fuzz entry point over its corpus, unchanged and mutated:
 //   PROGRAM CORPUS [SECONDS [SEED]]
-// 1,000 cases, or as many as fit in SECONDS. What libFuzzer does for hours with feedback, the tests
-// do for a second without.
+// Runs 1,000 cases, or as many as fit in SECONDS. libFuzzer runs the same entry points for hours
+// with feedback; the tests run them for a second without.
 
 #include <chrono>
 #include <cstdint>
@@ -24,7 +24,7 @@ void Run(const std::string& text) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
 }
 
-/// One of: cut off, a byte changed, a part repeated, a part removed.
+/// Truncates the text, changes a byte, repeats a part, or removes a part.
 std::string Mutilate(std::string text, tilewright::Random& random) {
   if (text.empty()) return text;
   const std::size_t at = random.Below(text.size());

@@ -1,6 +1,6 @@
-// What a report reads that is no record: the first line says which kind, the rest is the text. A
-// store's fact of peaks, entries of a job's log, tables of scripts/bench.sh. What is understood
-// must be printed to a text that is understood as the same.
+// Inputs of a report other than records: the first line selects the kind, the rest is the text.
+// Kinds are a store's peak entry, entries of a job's log, and tables of scripts/bench.sh. Valid
+// input must print to a text that parses to the same value.
 
 #include <cstdint>
 #include <string>
@@ -33,7 +33,7 @@ void TryBench(std::string_view text) {
   TW_CHECK(ParseJson(DumpJson(report::ToJson(document))).ok(), "the report's JSON");
 }
 
-/// kind: as stored. Of the whole job, then of a task.
+/// kind: as stored. Tries the entry for the whole job, then for a task.
 void TryLog(const std::string& kind, std::string_view text) {
   const std::string payload(text);
   const auto whole = search::DecodeJobLog({{"", kind, payload}, {"", kind, payload}});

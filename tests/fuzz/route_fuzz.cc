@@ -1,7 +1,6 @@
-// What comes behind the importers, on any graph that they accept: passes, quantization in several
-// ways, packing, the text of each and back, and the kernels of a compiled model. Each may refuse
-// a graph; none may end the program, write a text that cannot be read, or change a result where
-// it says that it keeps it.
+// Stages after the importers, on any imported graph: passes, several ways of quantization, packing,
+// the text of each and its import, and the kernels of a compiled model. Each may reject a graph.
+// None may end the program, write an unreadable text, or change a result that it must preserve.
 
 #include <cstdint>
 #include <cstring>
@@ -26,7 +25,7 @@ namespace {
 
 using namespace tilewright;  // NOLINT: a test program of one function
 
-// Larger graphs show nothing else, only more slowly.
+// Larger graphs find nothing else and are slower.
 constexpr std::int64_t kMaxElements = 1 << 12;
 constexpr int kMaxNodes = 100;
 constexpr std::int64_t kMaxMacs = 1 << 20;
@@ -46,7 +45,7 @@ bool IsSmall(const Graph& graph) {
 
 Graph Copy(const Graph& graph) { return graph.CloneWithout(kMaxElements); }
 
-/// The graph that its text gives.
+/// Checks the graph that its text is imported to.
 void CheckText(const Graph& graph) {
   const auto text = ExportRelay(graph);
   if (!text.ok()) return;
@@ -64,7 +63,7 @@ std::vector<Tensor> Inputs(const Graph& graph) {
   return inputs;
 }
 
-/// Packing keeps every integer.
+/// Checks that packing preserves every integer.
 void CheckPacked(const Graph& graph) {
   PackReport report;
   const auto packed = PackForVta(Copy(graph), vta::Design::Default(), {}, &report);

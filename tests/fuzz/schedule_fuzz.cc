@@ -1,5 +1,5 @@
-// Texts of schedules: nothing crashes or goes on for long, what is read is written and read again
-// as the same, and what it makes of a workload is refused or can be lowered.
+// Texts of schedules: parsing neither crashes nor takes long, valid input is written to a text that
+// parses to the same value, and applying it to a workload is rejected or can be lowered.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

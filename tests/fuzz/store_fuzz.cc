@@ -1,4 +1,4 @@
-// A record store that is any sequence of bytes: opened, listed, queried, checked.
+// Record stores of arbitrary bytes: opened, listed, queried, checked.
 
 #include <cstdint>
 #include <string>

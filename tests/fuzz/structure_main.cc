@@ -1,8 +1,8 @@
-// Runs a fuzz entry point on inputs that are changed in their structure:
+// Runs a fuzz entry point on inputs with structural mutations:
 //   PROGRAM CORPUS [SECONDS [SEED [LAST]]]
-// 400 cases; or as many as fit in SECONDS, each of up to eight rounds of changes, with the present
-// one written to the file LAST, which is left where the program ends by a signal. A case that takes
-// more than a minute ends it, too.
+// Runs 400 cases, or as many as fit in SECONDS with up to eight rounds of changes each. The current
+// input is written to the file LAST, which remains if a signal ends the program. A case of more
+// than a minute also ends it.
 
 #include <google/protobuf/stubs/logging.h>
 

@@ -1,6 +1,6 @@
-// Every short text of ours: workload keys, tuples, epilogues, configs, targets, boards,
-// fingerprints, models of VTA designs, sizes and values of inputs. What parses must print to a text
-// that parses back to the same value.
+// Every short text format of Tilewright: workload keys, tuples, epilogues, configs, targets,
+// boards, fingerprints, models of VTA designs, sizes and values of inputs. Valid input must print
+// to a text that parses to the same value.
 
 #include <cstdint>
 #include <string>
@@ -31,7 +31,7 @@ void RoundTrip(std::string_view text, Parse parse, Print print) {
 
 using Texts = std::vector<std::string>;
 
-// What says the same as some bindings, as texts of options.
+// Returns some bindings as equivalent texts of options.
 tilewright::BindingTexts TextsOf(const tilewright::Bindings& bindings) {
   tilewright::BindingTexts texts;
   for (const std::string& option : bindings.Options()) {

@@ -1,6 +1,6 @@
-// A VTA stream that is any sequence of bytes: decoded, printed, encoded again, timed, and executed
-// on memory that it may address as it likes. The first byte chooses the design; the rest are
-// instructions, over DRAM that holds the same bytes.
+// VTA streams of arbitrary bytes: decoded, printed, encoded again, timed, and executed on memory
+// that they may address arbitrarily. The first byte selects the design; the rest are instructions,
+// over DRAM with the same bytes.
 
 #include <cstddef>
 #include <cstdint>

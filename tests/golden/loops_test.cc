@@ -1,5 +1,5 @@
-// Schedules of templates and the loops that come of them, as text: what changes them shows in a
-// review. With TILEWRIGHT_REWRITE_GOLDEN=1 in its environment the test writes the texts anew.
+// Schedules of templates and their loops as text, so that a review shows their changes. With the
+// environment variable TILEWRIGHT_REWRITE_GOLDEN=1, the test rewrites the texts.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Sizes and values as a user writes them, without a file.
+// Parsing of bindings (sizes and values that the user gives), without a model file.
 
 #include "src/graph/ir/bindings.h"
 

@@ -23,7 +23,7 @@ TEST(NonFiniteWeightNotes, NamesThoseThatAreNotFinite) {
     const std::string& name = graph->node(id).name;
     if (name != "relay.Constant.0" && name != "relay.Constant.1") continue;
     Tensor contents = graph->Contents(id)->Clone();
-    contents.Set(2, infinite);  // also of what is added: a mask, maybe
+    contents.Set(2, infinite);  // added constants count too: it could be a mask
     contents.Set(3, std::numeric_limits<double>::quiet_NaN());
     graph->SetContents(id, std::move(contents));
   }

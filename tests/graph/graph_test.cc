@@ -75,7 +75,7 @@ TEST(SeedConstants, FollowsTheRulesOfTheOnnxData) {
   const int own = graph.AddConstant("b#0", MakeRange(kFloat32, {4}));
   SeedConstants(graph, SeedRule::kAllFloat);
   const double bound = std::sqrt(6.0 / 12);
-  const double first[] = {14784998, 10936381, 9238669};  // stated with the data
+  const double first[] = {14784998, 10936381, 9238669};  // expected values published with the data
   for (int i = 0; i < 3; ++i) {
     const double expected = (2 * (first[i] / 16777216) - 1) * bound;
     EXPECT_EQ(graph.Contents(w)->At(i), static_cast<float>(expected));
@@ -99,14 +99,14 @@ TEST(SeedConstants, FollowsTheRulesOfTheRelayData) {
   const int b = graph.AddConstant("relay.Constant.1", TensorType{{64, 1, 1}, kInt32});
   const int there = graph.AddConstant("c", MakeRange(kInt32, {2}, 5));
   SeedConstants(graph, SeedRule::kMissing);
-  const int first[] = {14162697, 2798720, 2336069};  // stated with the data
+  const int first[] = {14162697, 2798720, 2336069};  // expected values published with the data
   for (int i = 0; i < 3; ++i) EXPECT_EQ(graph.Contents(w)->At(i), first[i] % 43 - 21);
   EXPECT_LE(std::abs(graph.Contents(b)->At(7)), 1000);
   EXPECT_EQ(graph.Contents(there)->At(0), 5);
   EXPECT_EQ(graph.synthetic_constants, 2);
 }
 
-// A requantization as older texts have it: by int64, with a vector for each number.
+// A requantization as older texts spell it: with int64, and a vector for each parameter.
 TEST(SeedConstants, GivesPartsOfARequantizationWhatTheyAreFor) {
   auto graph = ImportRelay(R"(def @main(%x: Tensor[(1, 2, 5, 5, 8), float32]) {
   %0 = add(%x, 57f);
@@ -156,7 +156,8 @@ TEST(MakeSyntheticInput, FollowsItsRule) {
   EXPECT_THAT(ValuesOf(MakeSyntheticInput("x", floats, SyntheticInputRule::kRamp)),
               ElementsAre(0, 0.25, 0.5, 0.75));
   const Tensor quantized = MakeSyntheticInput("data", floats, SyntheticInputRule::kSeededQuantized);
-  EXPECT_EQ(quantized.At(0), (9676663 % 255 - 127) / 16.0);  // stated with the data
+  EXPECT_EQ(quantized.At(0),
+            (9676663 % 255 - 127) / 16.0);  // expected value published with the data
   for (DataType dtype : {kInt8, kUInt8, kInt32, kFloat32}) {
     const Tensor random =
         MakeSyntheticInput("x", TensorType{{1000}, dtype}, SyntheticInputRule::kRandom);
@@ -167,7 +168,7 @@ TEST(MakeSyntheticInput, FollowsItsRule) {
   }
 }
 
-// Files claim any size: what cannot be run is refused before memory is taken.
+// Files may claim any size: a graph that cannot run is rejected before memory is allocated.
 TEST(CheckMemory, CountsWhatIsThereAllTheTimeAndTheLargestResult) {
   Graph graph;
   const TensorType type{{1000}, kFloat32};

@@ -1,4 +1,5 @@
-// What is known whatever the inputs are becomes a constant; what its type cannot hold does not.
+// Values that do not depend on the inputs become constants, unless their type cannot represent
+// them.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +15,7 @@
 namespace tilewright {
 namespace {
 
-/// A graph of float32 or integer values, written down node by node.
+/// A graph of float32 or integer values, built node by node.
 class Net {
  public:
   explicit Net(DataType dtype, Ints shape = {2, 3})
@@ -30,7 +31,7 @@ class Net {
     EXPECT_TRUE(id.ok()) << id.status().message();
     return *id;
   }
-  /// The graph that compiling uses, of one output.
+  /// The graph with one output, after the passes that compiling runs.
   Graph Optimized(int output) {
     graph.SetOutputs({output});
     auto optimized = Optimize(std::move(graph));
@@ -70,7 +71,8 @@ TEST(KnownValues, OfIntegersAreConstants) {
          return n.Op(OpKind::kSub, {n.x, n.x});
        },
        0},
-      // What simplifying makes known is folded, and what that makes known is simplified.
+      // Folding uses constants that simplifying finds, and simplifying uses those that folding
+      // finds.
       {"in rounds",
        [](Net& n) {
          const int zero = n.Op(OpKind::kMul, {n.x, n.Constant(0)});
@@ -96,7 +98,7 @@ TEST(KnownValues, OfIntegersAreConstants) {
   }
 }
 
-// NaN times zero is NaN, and a number minus itself may be one.
+// NaN times zero is NaN, and x - x is NaN if x is infinite or NaN.
 TEST(KnownValues, OfFloatsAreNot) {
   Net net(kFloat32);
   const int zero = net.Op(OpKind::kMul, {net.x, net.Constant(0)});
@@ -152,7 +154,7 @@ TEST(WidenHalf, KeepsWhatAKernelMakesOnTheWayInFloat32) {
   for (std::int64_t i = 0; i < 32; ++i) EXPECT_EQ((*outputs)[0].At(i), 2048 * input.At(i));
 }
 
-// A network that says so gets its rounding.
+// Values are rounded where the network has casts.
 TEST(WidenHalf, RoundsWhereTheNetworkCasts) {
   Net net(kFloat32, {2, 16});
   OpAttributes half, single;

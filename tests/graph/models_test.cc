@@ -31,7 +31,7 @@ Graph MakeModel(std::string_view name, const ModelOptions& options = {}) {
 
 constexpr std::string_view kEncoder = "bert_base_encoder";
 
-/// Random hidden states of the root mean square 1, as the encoder expects them.
+/// Random hidden states with a root mean square of 1, as the encoder expects them.
 Tensor HiddenStates(const TensorType& type) {
   Tensor hidden = MakeSyntheticInput("data", type, SyntheticInputRule::kRandom);
   for (std::int64_t i = 0; i < hidden.elements(); ++i) hidden.Set(i, std::sqrt(3) * hidden.At(i));
@@ -50,7 +50,7 @@ struct Named {
 };
 class ModelTasks : public testing::TestWithParam<Named> {};
 
-// Everything but the names of values.
+// Compares everything but the names of values.
 TEST_P(ModelTasks, EqualTheIndependentList) {
   const std::string path =
       SharedData("expected/tasks_" + std::string(GetParam().expected) + ".json");
@@ -101,7 +101,7 @@ struct Table {
 void PrintTo(const Table& table, std::ostream* out) { *out << table.file; }
 class ModelWorkloads : public testing::TestWithParam<Table> {};
 
-// The convolutions and counts of tables made from the papers, and of the benchmark's.
+// The convolutions and the counts in the tables taken from the papers and from the benchmark.
 TEST_P(ModelWorkloads, EqualTheTable) {
   const std::string path = SharedData(GetParam().file);
   TW_NEEDS_FILE(path);
@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Tables, ModelWorkloads,
 
 class QuantizedModels : public testing::TestWithParam<std::string_view> {};
 
-// No tensor of the quantized form dies out or sticks to its ends.
+// No tensor of the quantized model becomes all zeros or saturates.
 TEST_P(QuantizedModels, ValuesNeitherVanishNorSaturate) {
   const bool encoder = GetParam() == kEncoder;
   const Graph graph = MakeModel(GetParam(), {.int8 = true, .layers = encoder ? 2 : 0});
@@ -166,7 +166,7 @@ TEST_P(QuantizedModels, ValuesNeitherVanishNorSaturate) {
 INSTANTIATE_TEST_SUITE_P(Models, QuantizedModels, testing::ValuesIn(ModelNames()),
                          [](const auto& tested) { return std::string(tested.param); });
 
-// Neither do those of the float forms, and positions stay different.
+// The float models keep their magnitudes too, and different positions keep different values.
 TEST(Models, HiddenStatesOfTheEncoderKeepTheirSize) {
   const Graph graph = MakeModel(kEncoder, {.layers = 2});
   std::vector<Tensor> inputs;
@@ -187,12 +187,13 @@ struct Form {
   std::string_view model;
   bool int8;
   std::int64_t layers = 0;
-  int compared = 41;  ///< least number of values that keep their names
+  int compared = 41;  ///< minimum number of values that keep their names
 };
 void PrintTo(const Form& form, std::ostream* out) { *out << form.model; }
 class OptimizedModels : public testing::TestWithParam<Form> {};
 
-// Integers are equal; floats differ by what folding a normalization into a weight rounds.
+// Integers have to be equal. Floats may differ by the rounding of folding a normalization into a
+// weight.
 void ExpectSame(const Tensor& actual, const Tensor& expected, const std::string& name) {
   ASSERT_EQ(actual.type(), expected.type()) << name;
   const Comparison comparison = Compare(actual, expected, 1e-4);
@@ -274,7 +275,7 @@ TEST(Models, TheQuantizedEncoderMultipliesWeightsOfInt8) {
   EXPECT_EQ(UsesOf({.int8 = true}), expected);
 }
 
-// A record says an epilogue as text, and is compared with a graph's.
+// A record stores an epilogue as text, which is compared with the epilogue of a graph.
 TEST(Models, EpiloguesAreWhatTheirTextSays) {
   for (const bool int8 : {false, true}) {
     for (const FuseRule rule :

@@ -29,7 +29,7 @@ void ExpectEqual(const Tensor& actual, const Array& expected, double relative) {
   for (std::int64_t i = 0; i < expected.size(); ++i) {
     const double wanted = expected.v[static_cast<std::size_t>(i)];
     if (std::isnan(wanted) && std::isnan(actual.At(i))) continue;
-    if (actual.At(i) == wanted) continue;  // infinite ones too
+    if (actual.At(i) == wanted) continue;  // equal infinite values too
     ASSERT_NEAR(actual.At(i), wanted, relative * std::max(1.0, std::abs(wanted)))
         << "element " << i;
   }

@@ -55,7 +55,7 @@ void ExpectEqual(const std::vector<Tensor>& actual, const std::vector<Tensor>& e
   }
 }
 
-/// Packs, and reads what was written of it.
+/// Packs a graph and reads the written result.
 Graph Packed(Graph graph, const vta::Design& design, const PackOptions& options,
              PackReport& report) {
   auto packed = PackForVta(std::move(graph), design, options, &report);
@@ -99,7 +99,7 @@ TEST(Pack, EveryKindOfProductIsTheSame) {
   ASSERT_TRUE(tasks.ok()) << tasks.status().message();
   std::vector<std::string> keys;
   for (const ExtractedTask& task : *tasks) keys.push_back(task.workload.Key());
-  // Four groups of 4 to 8 channels are one of a block to two blocks.
+  // Four groups of 4 to 8 channels become one group of one to two blocks.
   EXPECT_THAT(
       keys,
       ElementsAre("group_conv2d(int8[1,2,3,3,1,16]NCHW1n16c,int8[4,1,3,3,16,16]OIHW16o16i,s1x1,"
@@ -124,7 +124,7 @@ TEST(Pack, ValuesKeepTheirMeanings) {
   Graph graph = MakeQuantizedGraph(1);
   graph.quantization["wide_sum"] = {{0.5F}, 0, 0, "wide"};
   graph.quantization["odd_sum"] = {{0.25F}};
-  graph.quantization["even_sum"] = {std::vector<float>(48, 0.5F), 1};  // along cut channels
+  graph.quantization["even_sum"] = {std::vector<float>(48, 0.5F), 1};  // along split channels
   PackReport report;
   const Graph packed = Packed(std::move(graph), vta::Design::Default(), {}, report);
   std::map<std::string, std::vector<float>> scales;
@@ -140,7 +140,7 @@ TEST(Pack, ValuesKeepTheirMeanings) {
   EXPECT_EQ(scales.count("even_sum"), 0U);
 }
 
-// Blocks of sixteen are channels like any others to whoever does not look at the layout.
+// For code that ignores the layout, blocks of sixteen are ordinary channels.
 TEST(Pack, WhatIsPackedStaysAsItIs) {
   auto graph = ImportRelay(
       "def @main(%x: Tensor[(1, 256), int8], %w: Tensor[(16, 256), int8]) {\n"
@@ -174,11 +174,11 @@ TEST(Pack, PackedConvolutionsHaveBlocksOfChannels) {
   for (const ExtractedTask& task : *tasks) keys.push_back(task.workload.Key());
   EXPECT_THAT(keys, Contains("conv2d(int8[1,2,6,6,1,16]NCHW1n16c,int8[2,2,1,1,16,16]OIHW16o16i,"
                              "s1x1,p0x0x0x0,d1x1,g1)->int32"));
-  // What the ALU does alone comes last.
+  // Work of the ALU alone comes last.
   EXPECT_THAT(keys,
               Contains("add(int8[1,2,6,6,1,16]NCHW1n16c,int8[1,2,6,6,1,16]NCHW1n16c)->int32"));
   EXPECT_EQ(keys.back(), "max_pool2d(int8[1,2,6,6,1,16]NCHW1n16c,k3x3,s2x2,p1x1x1x1)->int8");
-  // A chain ends where it makes int8, so the residual is none of the convolution's.
+  // A chain ends where it produces int8, so the residual is not part of the convolution.
   EXPECT_EQ((*tasks)[1].epilogue.ToString(),
             "add(channel:int32);add(64);shift_right(7);clip(-127,127);cast(int8)");
   const auto wide = ExtractTasks(packed);
@@ -219,7 +219,7 @@ TEST(Pack, MobilenetIsTheSame) {
   const Graph packed = Packed(*std::move(again), vta::Design::Default(), {}, report);
   ExpectEqual(AllOutputs(packed), AllOutputs(*graph));
   EXPECT_EQ(report.convolutions, 51);  // all but the first one
-  EXPECT_EQ(report.left.size(), 2u);   // and the classifier, which is of floats
+  EXPECT_EQ(report.left.size(), 2u);   // and the classifier, which is float
 }
 
 TEST(RelayExport, RefusesWhatRelayLacks) {
@@ -242,7 +242,7 @@ TEST(RelayExport, RefusesMoreDimensionsThanTheTextTakes) {
   EXPECT_THAT(ExportRelay(graph).status().message(), HasSubstr("at most 8 dimensions"));
 }
 
-// What was written could not be read.
+// The export rejects tensors that the import could not read.
 TEST(RelayExport, RefusesTensorsWithoutElements) {
   Graph graph;
   const int x = graph.AddInput("x", TensorType{{2}, kFloat32});
@@ -356,7 +356,7 @@ TEST(RelayExport, ContentsSurviveTheText) {
   EXPECT_THAT(ImportRelay(damaged, "damaged").status().message(),
               HasSubstr("metadata: relay.Constant 0: not a TVM array"));
 
-  // What values are called, and rows that say nothing sensible of them.
+  // Names of values, and invalid rows about them.
   EXPECT_EQ(read->FloatName(read->outputs()[1]), "sum");
   const auto with_row = [&text](const std::string& row) {
     constexpr std::string_view kRow = R"({\"value\":\"sum\"})";
@@ -375,7 +375,7 @@ TEST(RelayExport, ContentsSurviveTheText) {
               HasSubstr("metadata: value 0 of type float32[3] has 2 scales along dimension 0"));
   EXPECT_THAT(with_row("[").status().message(), HasSubstr("metadata: tilewright.values: "));
 
-  // Constants may share an array, but not without end: each gets a copy.
+  // Constants may share an array, but only a bounded number: each gets a copy.
   const auto shared = [&text](int times) {
     constexpr std::string_view kList = "\"data\": [3";
     std::string more;

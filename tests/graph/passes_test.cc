@@ -27,7 +27,7 @@ Operator Conv(std::int64_t pad = 0) {
   return op;
 }
 
-// A graph that is written down node by node; errors end the test program.
+// A graph built node by node. Errors end the test program.
 class TestGraph {
  public:
   int Input(const std::string& name, Ints shape, DataType dtype = kFloat32) {
@@ -71,7 +71,7 @@ std::vector<std::string> OperatorNames(const Graph& graph) {
   return names;
 }
 
-// Outputs of a graph for a fixed input.
+// Returns the outputs of a graph for a fixed input.
 std::vector<double> Outputs(const Graph& graph) {
   std::vector<Tensor> inputs;
   for (int id : graph.inputs()) {
@@ -215,7 +215,7 @@ TEST(Simplify, CountsAxesFromEitherEnd) {
   TestGraph t;
   const int x = t.Input("x", {3, 3, 2});
   Operator turn{OpKind::kTranspose, {}}, swap{OpKind::kTranspose, {}};
-  turn.attributes.axes = {-2, 0, -1};  // in the order of their numbers
+  turn.attributes.axes = {-2, 0, -1};  // the original order of the dimensions
   swap.attributes.axes = {0, 2, -2};
   const int turned = t.Op("turn", turn, {x});
   const int once = t.Op("once", swap, {t.Op("relu", OpKind::kRelu, {turned})});
@@ -227,7 +227,7 @@ TEST(Simplify, CountsAxesFromEitherEnd) {
   ExpectNear(Outputs(*simple), before);
 }
 
-// A product of three dimensions, as an import leaves it: x [6, 4] * w, as [2, 3, 5].
+// A three-dimensional product as an import creates it: x [6, 4] * w, reshaped to [2, 3, 5].
 int ReshapedProduct(TestGraph& t) {
   const int x = t.Input("x", {6, 4});
   Operator dense{OpKind::kDense, {}}, reshape{OpKind::kReshape, {}};
@@ -283,7 +283,7 @@ TEST(Simplify, ReshapesOfProductsSinkBelowRows) {
   ExpectNear(Outputs(*simple), before);
 }
 
-// Two products of different shapes meet in a third: neither gives way for ever.
+// A third operator combines two products of different shapes: the pass must terminate.
 TEST(Simplify, ReshapedProductsOfTwoShapesMeet) {
   TestGraph t;
   const int p = ReshapedProduct(t);
@@ -349,7 +349,7 @@ TEST(Simplify, ComputesEqualOperatorsOnceButKeepsAnchors) {
   EXPECT_THAT(OperatorNames(*simple), ElementsAre("relu", "conv2d", "conv2d", "add"));
 }
 
-// So many of one value that comparing all pairs would show in the time of a test.
+// Operators of one value in such a number that comparing all pairs would be too slow for the test.
 TEST(Simplify, ComputesThousandsOfOperatorsOfOneValueOnceEach) {
   TestGraph t;
   const int x = t.Input("x", {4});
@@ -411,7 +411,7 @@ TEST(Simplify, DropsAClipOfClippedValues) {
   EXPECT_EQ(simple->node(simple->outputs()[0]).name, "y");
 }
 
-// What stands for padding is no clipped value.
+// The fill value of padding is not a clipped value.
 TEST(Simplify, KeepsAClipBehindWindowsOfPaddingAlone) {
   struct Case {
     std::array<std::int64_t, 2> pool, strides, dilation;
@@ -462,7 +462,7 @@ TEST(Simplify, KeepsWhatOnlyLooksLikeHardSwish) {
   }
 }
 
-// "nodes of the group -> epilogue", or "(alias)".
+// Returns "nodes of the group -> epilogue", or "(alias)", for each group.
 std::vector<std::string> Describe(const Graph& graph, const std::vector<FusedGroup>& groups) {
   std::vector<std::string> lines;
   for (const FusedGroup& group : groups) {
@@ -532,8 +532,8 @@ TEST(FuseGroups, CastOfTheResidualIsPartOfTheSum) {
   EXPECT_EQ((*groups)[0].inputs.back(), x);
 }
 
-// The quantized operand is read as it lies in memory; what takes the number off the other chain is
-// a step of its own.
+// The quantized operand is read directly from memory. Subtracting the zero point of the other chain
+// is a separate step.
 TEST(FuseGroups, ZeroPointsOfTheResidualArePartOfTheSum) {
   TestGraph t;
   const int x = t.Input("x", {1, 2, 2, 2}, kUInt8);
@@ -568,10 +568,10 @@ TEST(FuseGroups, StopsWhereAValueIsReadTwiceOrIsAnOutput) {
   EXPECT_THAT(Fuse(t.graph), ElementsAre("conv relu -> relu", "left", "right out", "y"));
 }
 
-/// A result of 2 MB, which no near cache holds.
+/// A result of 2 MB, larger than any private cache.
 constexpr std::int64_t kLarge = 512;
 
-/// A convolution, its bias, and what `make` puts behind that.
+/// A convolution, its bias, and the operators that `make` appends.
 std::vector<std::string> FuseBehindBias(
     const std::function<std::vector<int>(TestGraph& t, int value)>& make,
     FuseRule rule = FuseRule::kUnrestricted, std::int64_t width = kLarge) {
@@ -628,12 +628,12 @@ TEST(FuseGroups, DiamondsMayNestSquareAndReadTensors) {
 }
 
 TEST(FuseGroups, DiamondsThatDoNotCloseStayOutside) {
-  const auto leaves = [](TestGraph& t, int v) {  // a value on the way is an output
+  const auto leaves = [](TestGraph& t, int v) {  // an intermediate value is an output
     const int gate = t.Op("gate", OpKind::kSigmoid, {v});
     return std::vector{gate, t.Op("y", OpKind::kMul, {v, gate})};
   };
   EXPECT_THAT(FuseBehindBias(leaves), ElementsAre("conv sum -> add(channel:float32)", "gate", "y"));
-  const auto divides = [](TestGraph& t, int v) {  // by what may be next to nothing
+  const auto divides = [](TestGraph& t, int v) {  // the divisor may be close to zero
     const int gate = t.Op("gate", OpKind::kTanh, {v});
     return std::vector{t.Op("y", OpKind::kDiv, {gate, v})};
   };
@@ -643,7 +643,7 @@ TEST(FuseGroups, DiamondsThatDoNotCloseStayOutside) {
     return std::vector{t.Op("y", OpKind::kSub, {v, whole})};
   };
   EXPECT_THAT(FuseBehindBias(casts).front(), "conv sum -> add(channel:float32)");
-  const auto many = [](TestGraph& t, int v) {  // doubles what is written out each time
+  const auto many = [](TestGraph& t, int v) {  // doubles the expression each time
     for (int i = 0; i < 12; ++i) v = t.Op("v" + std::to_string(i), OpKind::kMul, {v, v});
     return std::vector{v};
   };
@@ -659,7 +659,7 @@ Operator MeanOfRows() {
   return mean;
 }
 
-// Layer normalization of `x`, spelled out; its operators have names with this beginning.
+// Layer normalization of `x` from basic operators, whose names begin with `name`.
 int Normalized(TestGraph& t, const std::string& name, int x) {
   const int mean = t.Op(name + "mean", MeanOfRows(), {x});
   const int centred = t.Op(name + "centred", OpKind::kSub, {x, mean});
@@ -723,8 +723,8 @@ TEST(FuseGroups, MaskAndSoftmaxAreOneGroup) {
   }
 }
 
-// Two heads of attention, read and left by positions; `also`: a value of it that is
-// an output of the graph, too.
+// Two heads of attention that are split and joined by positions. `also`: one of its values that is
+// also an output of the graph.
 std::vector<std::string> JoinedNames(std::string_view also) {
   TestGraph t;
   Operator turn{OpKind::kTranspose, {}}, shape{OpKind::kReshape, {}}, softmax{OpKind::kSoftmax, {}};
@@ -817,7 +817,7 @@ TEST(FuseGroups, CutsChainsThatWouldTakeLongToCompile) {
   EXPECT_THAT(sizes, ElementsAre(128, 128, 44));
 }
 
-// What a task's epilogue says can be read back: of long chains, and where each step writes much.
+// The text of a task's epilogue can be parsed again, also for long chains and for long steps.
 TEST(FuseGroups, EpiloguesAreOnesThatParseTakes) {
   const auto check = [](const char* what, const std::function<int(TestGraph&, int, int)>& step,
                         std::size_t most) {

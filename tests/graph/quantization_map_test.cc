@@ -1,4 +1,4 @@
-// What integers stand for: as text, and of values that are other ones rounded.
+// Quantization maps as text, and quantization parameters of values that are rounded from others.
 
 #include "src/graph/ir/quantization_map.h"
 
@@ -40,8 +40,8 @@ TEST(QuantizationMap, OfWhatIsRoundedFollowFromItsSteps) {
   EXPECT_EQ(all.at("%4"), scaled(8));
   EXPECT_EQ(all.at("%5"), scaled(0.25F));
   EXPECT_EQ(all.at("%6"), scaled(1));
-  EXPECT_FALSE(all.contains("%1"));  // half is added
-  EXPECT_FALSE(all.contains("%7"));  // the network's own
+  EXPECT_FALSE(all.contains("%1"));  // includes the added half
+  EXPECT_FALSE(all.contains("%7"));  // an operator of the network
 }
 
 TEST(QuantizationMap, StepsThatNoFloatHoldsAreNotWritten) {

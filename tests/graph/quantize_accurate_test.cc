@@ -1,4 +1,4 @@
-// The rules `accurate`: where values are rounded, what stays float, and what comes of it.
+// The `accurate` rules: which values are rounded, which stay in float32, and the results.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ struct Quantized {
   double sqnr = 0;
 };
 
-/// All passes, each on the text that the one before has been written as.
+/// Runs all passes; each reads the text that the previous one was written as.
 Quantized QuantizeByTexts(const std::string& body, const Config& config) {
   Quantized result{Seeded(body), {}, 0};
   const Graph reference = Seeded(body);
@@ -74,7 +74,7 @@ std::int64_t Products(const Graph& graph, bool integers) {
   });
 }
 
-/// Squeeze and excitation: every channel is multiplied by a gate that its average decides.
+/// Squeeze and excitation: every channel is multiplied by a gate computed from its average.
 std::string Gated(const std::string& gate) {
   return "%0 = " + Conv("%x", 0) +
          "; %1 = nn.relu(%0); %2 = nn.global_avg_pool2d(%1); %3 = " + Conv("%2", 1) +
@@ -112,7 +112,7 @@ TEST(QuantizeAccurateTest, NamesWhatStaysFloat) {
   EXPECT_EQ(quantized.left[1].reason, "skip_dense_layer");
 }
 
-// x * sigmoid(x) is computed from the sums: rounded once, not three times.
+// x * sigmoid(x) is computed from the sums: it is rounded once, not three times.
 TEST(QuantizeAccurateTest, AnExpressionIsRoundedOnce) {
   const std::string body =
       "%0 = " + Conv("%x", 0) + "; %1 = sigmoid(%0); %2 = multiply(%0, %1); " + Conv("%2", 1);
@@ -124,7 +124,7 @@ TEST(QuantizeAccurateTest, AnExpressionIsRoundedOnce) {
   EXPECT_GT(QuantizeByTexts(body, Finest()).sqnr, 35);
 }
 
-// Of a residual addition the side that is stored anyway is rounded, the other one is not.
+// In a residual addition, only the side that is stored anyway is rounded.
 TEST(QuantizeAccurateTest, AResidualIsRoundedOnOneSide) {
   const std::string body = "%0 = " + Conv("%x", 0) + "; %1 = " + Conv("%0", 1) +
                            "; %2 = add(%1, %0); %3 = nn.relu(%2); " + Conv("%3", 2);
@@ -137,7 +137,7 @@ TEST(QuantizeAccurateTest, AResidualIsRoundedOnOneSide) {
   EXPECT_GT(QuantizeByTexts(body, Finest()).sqnr, 25);
 }
 
-// What no product reads is not rounded: an output keeps the digits of its sums.
+// A value that no product reads is not rounded: an output keeps the precision of its sums.
 TEST(QuantizeAccurateTest, OutputsAreNotRounded) {
   EXPECT_EQ(Annotated("%0 = " + Conv("%x", 0) + "; nn.relu(%0)"),
             "0 = simulated_quantize(x, \"input\"); 1 = simulated_quantize(c0, \"weight\"); "
@@ -157,7 +157,7 @@ TEST(QuantizeAccurateTest, WhatCannotBeNegativeIsUnsigned) {
   EXPECT_GT(quantized.sqnr, 35);
 }
 
-// Clips of unsigned numbers end at what the type holds.
+// Bounds of clips to unsigned types are limited to the range of the type.
 TEST(QuantizeAccurateTest, BoundsBelowZeroStayInTheType) {
   const Quantized quantized =
       QuantizeByTexts("%0 = " + Conv("%x", 0) +
@@ -173,7 +173,7 @@ TEST(QuantizeAccurateTest, BoundsBelowZeroStayInTheType) {
   EXPECT_GT(quantized.sqnr, 30);
 }
 
-// A product of two sums would leave int32: it is formed in floats.
+// The product of two sums would exceed int32, so it is computed in floats.
 TEST(QuantizeAccurateTest, ProductsOfSumsDoNotWrapAround) {
   const Quantized quantized = QuantizeByTexts(
       "%0 = " + Conv("%x", 0) + "; %1 = nn.relu(%0); %2 = multiply(%0, %1); " + Conv("%2", 1),

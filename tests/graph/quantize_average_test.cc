@@ -1,5 +1,5 @@
-// Averages of integers: the sum of a window is kept, and divided by the number of its elements in
-// the scale; by TVM's rules the quotient is truncated to whole steps of what goes in.
+// Averages of integers: the sum of a window is kept, and the scale contains the division by the
+// number of its elements. TVM's rules truncate the quotient to whole steps of the input.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,12 +16,12 @@ constexpr double kStep = 1.0 / 16;
 
 struct AverageCase {
   const char* name;
-  std::int64_t size;  // of the image, both ways
+  std::int64_t size;  // of the image, in both dimensions
   std::string pool;
-  double within = 1e-5;  // steps: exact, but for windows at an edge that leave padding out
+  double within = 1e-5;  // in steps; exact except for windows at an edge that exclude padding
 };
 
-/// The network of one pool on data of 1/16 per step, quantized.
+/// Returns the quantized network of one pool on data of 1/16 per step.
 Graph Averaged(const AverageCase& tested, RuleDate rules) {
   auto graph = ImportRelay(
       fmt::format("def @main(%x: Tensor[(1, 3, {0}, {0}), float32]) {{\n"
@@ -39,7 +39,7 @@ Graph Averaged(const AverageCase& tested, RuleDate rules) {
   return *std::move(result);
 }
 
-/// The same pool on floats that are whole steps already.
+/// The same pool on floats that are multiples of a step.
 Graph Expected(const AverageCase& tested) {
   auto graph = ImportRelay(fmt::format("def @main(%x: Tensor[(1, 3, {0}, {0}), float32]) {{\n"
                                        "%0 = nn.relu(%x); nn.{1}\n}}\n",
@@ -49,7 +49,7 @@ Graph Expected(const AverageCase& tested) {
   return *std::move(graph);
 }
 
-/// The largest difference from the average, in steps.
+/// Returns the largest difference from the average, in steps.
 double LargestError(const AverageCase& tested, RuleDate rules) {
   const Graph quantized = Averaged(tested, rules), expected = Expected(tested);
   Sample sample;
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
     Pools, QuantizeAverageTest,
     testing::Values(
         AverageCase{"Global", 7, "global_avg_pool2d(%0)"},
-        // Sums of 9216 elements in steps of 1/9216 would leave int32: steps of 1/1834.
+        // Sums of 9216 elements in steps of 1/9216 would exceed int32, so steps are 1/1834.
         AverageCase{"LargeGlobal", 96, "global_avg_pool2d(%0)", 2e-3},
         AverageCase{"Window", 8, "avg_pool2d(%0, pool_size=[3, 3], padding=[0, 0, 0, 0])"},
         AverageCase{"PaddingCounts", 8,

@@ -1,5 +1,5 @@
-// One weight scale for each output channel: sums with constants of every shape that broadcasts to
-// them, and dimensions that are as many as the channels without being them.
+// Weight scales per output channel: sums with constants of every shape that broadcasts to the
+// channels, and dimensions that have the size of the channels but are not the channels.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@ namespace {
 
 struct ChannelCase {
   const char* name;
-  const char* input;  // its shape
-  std::string body;   // W0, W1, H0: weights (H0 as HWIO), K(shape): constant 2
+  const char* input;  // shape of the input
+  std::string body;   // W0, W1, H0: weights (H0 in HWIO); K(shape): constant 2
   std::vector<std::pair<std::string, std::string>> fields = {};
   std::vector<std::string> passes = {};  // empty: all
 };
@@ -22,8 +22,8 @@ std::string ConstantText(int index, const std::string& shape) {
   return fmt::format("meta[relay.Constant][{}] /* ty=Tensor[({}), float32] */", index, shape);
 }
 
-/// The graph of a case. The first weight's outputs (dimension 0; of HWIO the last) have magnitudes
-/// of 1 to 0.001.
+/// Returns the graph of a case. The outputs of the first weight (dimension 0; in HWIO the last one)
+/// have magnitudes from 1 to 0.001.
 Graph ChannelGraph(const ChannelCase& tested) {
   std::string body = tested.body;
   const auto replace = [&](const std::string& from, const std::string& to) {
@@ -43,7 +43,7 @@ Graph ChannelGraph(const ChannelCase& tested) {
   SeedConstants(*graph, SeedRule::kMissing);
   for (int id = 0; id < graph->size(); ++id) {
     if (graph->node(id).kind != NodeKind::kOperator) continue;
-    const int weight = graph->node(id).inputs[1];  // of the first convolution
+    const int weight = graph->node(id).inputs[1];  // weight of the first convolution
     Tensor contents = graph->Contents(weight)->Clone();
     const bool last = graph->node(id).op.attributes.kernel_layout == "HWIO";
     for (std::int64_t i = 0; i < contents.elements(); ++i) {
@@ -79,7 +79,7 @@ TEST_P(QuantizeChannelTest, StaysNearTheFloatNetwork) {
   EXPECT_TRUE(std::ranges::any_of(values, scales_of_channels));
 }
 
-/// A constant that is not next to the convolution whose sums it is added to.
+/// A constant that is not added directly to the sums of the convolution.
 std::string SumWith(const std::string& constant) {
   return "%0 = nn.conv2d(%x, W0); %1 = nn.relu(%0); %2 = add(%1, " + constant +
          "); %3 = nn.conv2d(%2, W1); nn.relu(%3)";
@@ -113,7 +113,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "%0 = nn.conv2d(%x, W0); %1 = add(%0, 0.5f); nn.relu(%1)"}),
     [](const auto& tested) { return tested.param.name; });
 
-// Before August 2023 such a sum is an input, which no mark brings to one scale.
+// By the rules before August 2023 such a sum is an input, which no annotation converts to one
+// scale.
 INSTANTIATE_TEST_SUITE_P(OldRules, QuantizeChannelTest,
                          testing::Values(ChannelCase{
                              "SumOfAnInput",
@@ -123,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(OldRules, QuantizeChannelTest,
                              {"fold", "annotate", "calibrate", "realize"}}),
                          [](const auto& tested) { return tested.param.name; });
 
-// Both sides count 8 channels, but not in the same dimension: there is no scale for each of them.
+// Both sides have 8 channels, but in different dimensions, so there is no scale per channel.
 INSTANTIATE_TEST_SUITE_P(
     OtherChannels, QuantizeChannelTest,
     testing::Values(ChannelCase{

@@ -1,5 +1,6 @@
-// Networks whose scales lie far apart: what would leave int32 (a constant beside a channel of next
-// to no weights, sums beside a small constant, sides of a concatenation) does not wrap around.
+// Networks with extreme ratios of scales: values that would exceed int32 do not wrap around.
+// Examples are a constant added to a channel of tiny weights, sums added to a small constant, and
+// the sides of a concatenation.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,15 +20,15 @@ using ExtremeFields = std::vector<std::pair<std::string, std::string>>;
 struct ExtremeCase {
   const char* name;
   std::string body;
-  /// What constants are multiplied with, by their index: of every element, or of the first
-  /// channel alone.
+  /// Factors of constants by index: `factors` multiplies every element, `dead` only the first
+  /// channel.
   std::vector<std::pair<int, double>> factors = {}, dead = {};
-  double input = 1;  ///< and the input
+  double input = 1;  ///< factor of the input
   ExtremeFields fields = {};
   std::vector<std::string> passes = {};  ///< empty: all
 };
 
-/// Without partitioning, what is at the end is of integers, too.
+/// Without the partition pass, the end of the network is quantized too.
 std::vector<std::string> Unpartitioned() { return {"fold", "annotate", "calibrate", "realize"}; }
 
 void MultiplyFirst(Tensor& tensor, double factor, std::int64_t count) {
@@ -54,7 +55,7 @@ Graph NetworkOf(const ExtremeCase& tested) {
 }
 
 Sample InputOf(const Graph& graph, const ExtremeCase& tested, int seed) {
-  Sample sample = MadeUpSample(graph, seed);
+  Sample sample = SyntheticSample(graph, seed);
   MultiplyFirst(sample[0], tested.input, sample[0].elements());
   return sample;
 }
@@ -78,7 +79,7 @@ double SqnrOf(const ExtremeCase& tested, const Config& config) {
   return Sqnr(*read, reference, [&](int i) { return InputOf(reference, tested, 100 + i); });
 }
 
-/// TVM's rules, our own, and those with uint8.
+/// TVM's rules, Tilewright's rules, and those with uint8.
 std::vector<Config> EveryRules() {
   std::vector<Config> configs(3, AllConvolutions());
   configs[1].rules = configs[2].rules = kAccurateRules;
@@ -116,7 +117,7 @@ std::string TwoLayers() {
   return "%0 = " + Conv("%x", 0) + "; %1 = add(%0, " + Bias(2) + "); %2 = nn.relu(%1); " +
          Conv("%2", 1);
 }
-/// Of a layer and others beside it.
+/// Joins a layer with others.
 std::string Joined(const std::string& others) {
   return "%0 = " + Conv("%x", 0) + "; %1 = nn.relu(%0); %2 = " + Conv("%x", 2) +
          "; %3 = nn.relu(%2); %4 = concatenate((" + others + "), axis=1); " +
@@ -150,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 .passes = Unpartitioned()}),
     [](const auto& tested) { return tested.param.name; });
 
-// To a value at the type's end no half is added before it is shifted.
+// If a value is at the limit of its type, no half is added before the shift.
 TEST(QuantizeExtremes, WhatSaturatesDoesNotWrapAround) {
   const ExtremeCase tested{
       "", "%0 = " + Conv("%x", 0) + "; %1 = " + Conv("%x", 1) +
@@ -161,14 +162,14 @@ TEST(QuantizeExtremes, WhatSaturatesDoesNotWrapAround) {
   auto quantized = RunPasses(NetworkOf(tested), options, &values);
   ASSERT_TRUE(quantized.ok()) << quantized.status().message();
   Sample input = InputOf(*quantized, tested, 1);
-  std::ranges::fill(input[0].As<float>(), 40.0F);  // of a range of 8
+  std::ranges::fill(input[0].As<float>(), 40.0F);  // for a range of 8
   const auto results = EvaluateGraph(*quantized, input);
   ASSERT_TRUE(results.ok()) << results.status().message();
   const auto elements = (*results)[0].As<float>();
   for (float element : elements.subspan(elements.size() / 3 * 2)) EXPECT_GT(element, 7);
 }
 
-/// Expects bounds of integers that their type holds.
+/// Expects bounds of integers to be within the range of their types.
 void ExpectBoundsWithinTypes(const Graph& graph) {
   for (int id = 0; id < graph.size(); ++id) {
     const Node& node = graph.node(id);
@@ -181,7 +182,7 @@ void ExpectBoundsWithinTypes(const Graph& graph) {
   }
 }
 
-/// Expects one number of all elements of the result, whether channels have scales of their own.
+/// Expects all elements of the result to equal one number, with and without scales per channel.
 void ExpectEverywhere(float expected, const ExtremeCase& tested) {
   for (const char* per_channel : {"False", "True"}) {
     Config config = AllConvolutions();
@@ -200,19 +201,19 @@ void ExpectEverywhere(float expected, const ExtremeCase& tested) {
   }
 }
 
-// Between the bounds is no whole number of steps of 1/1024.
+// No multiple of the step 1/1024 is between the bounds.
 TEST(QuantizeExtremes, NarrowBoundsAreTheNearestStep) {
   ExpectEverywhere(6, {"", "%0 = " + Conv("%x", 0) + "; clip(%0, a_min=6.0002f, a_max=6.0004f)"});
 }
 
-// In steps of 1/16 the lower bound is 144.
+// In steps of 1/16, the lower bound is 144.
 TEST(QuantizeExtremes, BoundsBeyondTheTypeAreItsLargestNumber) {
   ExpectEverywhere(127 / 16.0F, {"", "%0 = " + Conv("%x", 0) +
                                          "; %1 = nn.max_pool2d(%0, pool_size=[2, 2]); "
                                          "clip(%1, a_min=9f, a_max=12f)"});
 }
 
-// Four of what the bounds leave are more than int32 holds; four of the convolution's are not.
+// Four times a clipped value exceeds int32; four times a result of the convolution does not.
 TEST(QuantizeExtremes, BoundsBeyondAllValuesDoNotWrapAround) {
   ExpectEverywhere(1e6F, {.name = "",
                           .body = "%0 = " + Conv("%x", 0) +
@@ -221,7 +222,8 @@ TEST(QuantizeExtremes, BoundsBeyondAllValuesDoNotWrapAround) {
                           .passes = Unpartitioned()});
 }
 
-// By the rules before 2023-08 no mark is between a sum of two inputs and the int8 that it becomes.
+// By the rules before August 2023 there is no annotation between a sum of two inputs and its
+// conversion to int8.
 TEST(QuantizeExtremes, SumsOfInputsSaturate) {
   const std::string sum = "%0 = " + Conv("%x", 0) + "; %1 = add(%0, %0); " + Conv("%1", 1);
   Graph graph = NetworkOf(ExtremeCase{"", sum, {{0, 10}}, {}});
@@ -231,7 +233,7 @@ TEST(QuantizeExtremes, SumsOfInputsSaturate) {
   std::vector<IntegerValue> values;
   auto quantized = RunPasses(std::move(graph), options, &values);
   ASSERT_TRUE(quantized.ok()) << quantized.status().message();
-  Sample ones = MadeUpSample(*quantized, 1);
+  Sample ones = SyntheticSample(*quantized, 1);
   std::ranges::fill(ones[0].As<float>(), 7.5F);
   const auto results = EvaluateGraph(*quantized, ones, KeepValues::kAll);
   ASSERT_TRUE(results.ok()) << results.status().message();
@@ -247,7 +249,7 @@ TEST(QuantizeExtremes, SumsOfInputsSaturate) {
   }
 }
 
-// A window that ends at the least of a few values far from 0 looks best to kl_divergence.
+// kl_divergence prefers a window that ends at the smallest of a few values far from 0.
 TEST(QuantizeExtremes, NamesARangeThatLosesAValue) {
   const ExtremeCase tested{"", TwoLayers(), {{0, 0}}};
   for (const char* mode : {"kl_divergence", "percentile"}) {

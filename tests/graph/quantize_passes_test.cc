@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Runs passes; made-up contents in +-0.5 for the constants.
+/// Runs passes with synthetic constants within +-0.5.
 Result<Graph> RunOn(const std::string& body, std::vector<std::string> passes, Config config,
                     std::vector<Sample> samples = {}) {
   Graph graph = GraphOf(body);
@@ -61,7 +61,8 @@ TEST(QuantizeAnnotateTest, RulesBeforeApril2021SkipEveryOperatorAtASkippedIndex)
 }
 
 TEST(QuantizeAnnotateTest, ASumOfInputsIsAnActivationSinceAugust2023) {
-  // Two markers of one user each, then a ReLU of one user: marked again only in the later rules.
+  // Two annotations with one user each, then a ReLU with one user: only the later rules annotate
+  // again.
   const std::string body =
       "%0 = " + Conv("%x", 0) + "; %1 = " + Conv("%x", 1) + "; %2 = add(%0, %1); nn.relu(%2)";
   Config config = AllConvolutions();
@@ -157,7 +158,7 @@ TEST(QuantizeRealizeTest, NeedsScales) {
   EXPECT_THAT(graph.status().message(), HasSubstr("run calibrate before"));
 }
 
-/// A network with every kind of operator that stays on integers.
+/// Network with every kind of operator that works on integers.
 std::string Network() {
   return "%0 = " + Conv("%x", 0) + "; %1 = add(%0, " + Bias(1) +
          "); %2 = nn.relu(%1); %3 = " + Conv("%2", 2) + "; %4 = add(%3, " + Bias(3) +
@@ -171,7 +172,7 @@ std::string Network() {
 struct ModeCase {
   const char* name;
   std::vector<std::pair<std::string, std::string>> fields;
-  double sqnr;  // at least; without saturation 8 bits have about 40
+  double sqnr;  // lower bound; without saturation, 8 bits reach about 40
 };
 
 class QuantizeModeTest : public testing::TestWithParam<ModeCase> {};
@@ -231,7 +232,7 @@ TEST(QuantizeTest, PassesGoThroughTexts) {
   EXPECT_EQ(*PrintRelay(graph), *PrintRelay(*whole));
 }
 
-// Weights of next to nothing have a scale of next to nothing; the bias beside them stays.
+// Weights close to zero have a scale close to zero; the bias added to them is kept.
 TEST(QuantizeTest, ChannelsOfNearlyNoWeightsKeepTheirBias) {
   const auto network = [] {
     Graph graph = GraphOf("%0 = " + Conv("%x", 0) + "; add(%0, " + Bias(1) + ")");
@@ -259,7 +260,7 @@ TEST(QuantizeTest, ChannelsOfNearlyNoWeightsKeepTheirBias) {
   }
 }
 
-// Of weights that are all but 0 no scale would be a float32; they become 0.
+// The scale of weights that are almost 0 is too small for float32; the weights become 0.
 TEST(QuantizeTest, WeightsOfNextToNothingBecomeZeros) {
   Graph graph = GraphOf("%0 = " + Conv("%x", 0) + "; add(%0, " + Bias(1) + ")");
   for (int id = 0; id < graph.size(); ++id) {
@@ -276,7 +277,7 @@ TEST(QuantizeTest, WeightsOfNextToNothingBecomeZeros) {
   std::vector<IntegerValue> values;
   const auto quantized = RunPasses(std::move(graph), options, &values);
   ASSERT_TRUE(quantized.ok()) << quantized.status().message();
-  const auto results = EvaluateGraph(*quantized, MadeUpSample(*quantized, 1));
+  const auto results = EvaluateGraph(*quantized, SyntheticSample(*quantized, 1));
   ASSERT_TRUE(results.ok()) << results.status().message();
   for (float result : (*results)[0].As<float>()) EXPECT_EQ(result, 0.75F);
 }
@@ -312,7 +313,7 @@ TEST(QuantizeTest, ProductsThatAllStayFloatSayWhy) {
             "products");
 }
 
-// What integers stand for goes along in the text: the name of the value, and the scale.
+// The text contains the quantization parameters: the name of the value and the scale.
 TEST(QuantizeTest, TextsSayWhatTheIntegersStandFor) {
   const Config config = AllConvolutions();
   Graph graph = GraphOf("%0 = " + Conv("%x", 0) + "; %1 = nn.relu(%0); " + Conv("%1", 1));
@@ -345,7 +346,7 @@ TEST(QuantizeTest, TextsSayWhatTheIntegersStandFor) {
     quantization_map.emplace(graph.FloatName(id), known->second);
   }
   ASSERT_TRUE(quantization_map.contains(named[0]) && quantization_map.contains(named[1]));
-  // Data of 8 / 128, weights of which the largest is between 1 and 2, in steps of 2 / 128.
+  // Data of 8 / 128, weights in steps of 2 / 128, the largest of them between 1 and 2.
   EXPECT_EQ(quantization_map[named[0]].scales, std::vector<float>{1.0F / 16 / 64});
   EXPECT_EQ(quantization_map[named[1]].scales, std::vector<float>{1.0F / 16 / 64});
 }
@@ -362,7 +363,7 @@ TEST(QuantizeTest, FullyIntegralRefusesFloatsBetweenIntegers) {
 
 TEST(QuantizeTest, ConversionsBecomeFunctions) {
   Config config = AllConvolutions();
-  config.skip_conv_layers = {0};  // the way in: a convolution on floats, and the rounding behind it
+  config.skip_conv_layers = {0};  // the first layer: a float convolution and the rounding after it
   const std::string body = "%0 = " + Conv("%x", 0) + "; %1 = nn.relu(%0); %2 = " + Conv("%1", 1) +
                            "; %3 = nn.relu(%2); sigmoid(%3)";
   auto graph = RunOn(body, DefaultPasses(config), config);
@@ -389,7 +390,7 @@ TEST(QuantizeTest, ConversionsBecomeFunctions) {
 
   auto again = ImportRelay(*text, "again");
   ASSERT_TRUE(again.ok()) << again.status().message();
-  EXPECT_EQ(*ExportRelay(*again), *ExportRelay(*graph));  // contents of constants too
+  EXPECT_EQ(*ExportRelay(*again), *ExportRelay(*graph));  // including the contents of constants
 }
 
 TEST(QuantizeTest, WithoutIntegersNothingIsSplitOff) {
@@ -433,7 +434,7 @@ TEST(QuantizeConfigTest, TakesJsonAndTheSpellingOfScripts) {
   EXPECT_EQ(config.rules, 202103);
 }
 
-// The expectations are those of a plain program written from the rule, run once.
+// The expected values come from one run of a simple program that implements the rule.
 TEST(QuantizeThresholdTest, KlIsTheLeastDivergence) {
   std::vector<float> values;
   for (int i = 0; i < 4000; ++i) {
@@ -446,8 +447,8 @@ TEST(QuantizeThresholdTest, KlIsTheLeastDivergence) {
   EXPECT_EQ(KlThreshold({0, 0}), 0);
 }
 
-// Of many small values and one outlier, the outlier is clipped where that costs less than the
-// steps of the others would.
+// Among many small values and one outlier, the outlier is clipped if that costs less than larger
+// steps for the others.
 TEST(QuantizeThresholdTest, MseWeighsClippingAgainstSteps) {
   std::vector<float> values(1000000);
   for (std::size_t i = 0; i < values.size(); ++i) {

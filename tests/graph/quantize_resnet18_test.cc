@@ -1,6 +1,6 @@
-// The published listing of ResNet-18 after quantization and packing, made again from the network's
-// architecture. The weights of that network are not known; of the listing only its 20 shifts are
-// used, which say within which power of two each convolution's weights were.
+// The published listing of ResNet-18 after quantization and packing, reproduced from the
+// architecture. The weights of that network are not published. The test takes only the 20 shifts of
+// the listing, which give the magnitude of each convolution's weights to within a power of two.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::array kShifts = {9, 7, 6, 9, 6, 7, 9, 7, 8, 7, 8, 9, 7, 8, 7, 6, 8, 6, 8, 4};
 
-/// Multiplies a constant so that its largest magnitude is `largest`.
+/// Scales a constant so that its largest magnitude is `largest`.
 void SetLargest(Graph& graph, int constant, double largest) {
   Tensor contents = graph.Contents(constant)->Clone();
   float before = 0;
@@ -42,7 +42,7 @@ void ExpectListing(const Graph& graph, const std::string& file) {
   EXPECT_EQ(*listing, *ReadFile(path));
 }
 
-// A small network with a residual, groups and a concatenation: what each step makes of it.
+// Listings of a small network with a residual, groups and a concatenation after each step.
 TEST(QuantizeOwnTest, ListingsByteForByte) {
   auto graph = LoadGraph(SharedData("onnx/own_light.onnx"));
   ASSERT_TRUE(graph.ok()) << graph.status().message();
@@ -79,8 +79,8 @@ TEST(QuantizeResnet18Test, ListingByteForByte) {
   std::vector<IntegerValue> values;
   auto folded = RunPasses(*std::move(graph), options, &values);
   ASSERT_TRUE(folded.ok()) << folded.status().message();
-  // A shift of 7 - log2(r) stands for weights up to r. Biases are of the size of r, so their steps
-  // are no finer than those of the sums.
+  // A shift of 7 - log2(r) means weights up to r. The biases have magnitudes of about r, so that
+  // their steps are no finer than those of the sums.
   std::size_t convolutions = 0;
   const auto users = folded->Users();
   for (int id : PostOrder(*folded)) {
@@ -101,7 +101,7 @@ TEST(QuantizeResnet18Test, ListingByteForByte) {
                            {"nn.conv2d", "nn.global_avg_pool2d"}, &report);
   ASSERT_TRUE(packed.ok()) << packed.status().message();
   EXPECT_EQ(report.convolutions, 19);
-  // The file was cut out of a page, without its last line break.
+  // The file was copied from a page, without its last line break.
   EXPECT_EQ(*PrintRelay(*packed), *ReadFile(golden) + "\n");
 }
 

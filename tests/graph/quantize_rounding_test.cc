@@ -1,5 +1,5 @@
-// The arithmetic between two scales, at every value where a result changes: expectations are
-// computed with 128-bit integers from the rule itself.
+// Rescaling arithmetic at every value where a result changes. Expected results are computed from
+// the rule with 128-bit integers.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,8 @@ using Int128 = __int128;
 
 Int128 FloorShift(Int128 x, int count) { return x >> count; }
 
-/// Where x * factor passes k + 1/2 or k, for k of 8 bits and a little more, and the type's ends.
+/// Returns the numbers where x * factor passes k or k + 1/2, for k somewhat beyond 8 bits, and the
+/// limits of the type.
 std::vector<std::int32_t> Boundaries(double factor) {
   std::vector<std::int32_t> values = {-(1 << 30), -(1 << 30) + 1, (1 << 30) - 1, 1 << 30};
   for (int k = -260; k <= 260; ++k) {
@@ -30,7 +31,7 @@ std::vector<std::int32_t> Boundaries(double factor) {
   return values;
 }
 
-/// most: of RescaleWithin; 0: Rescale.
+/// most: argument of RescaleWithin; 0: call Rescale.
 std::vector<std::int64_t> Rescaled(const std::vector<std::int32_t>& values, double factor,
                                    const Config& config, double most = 0) {
   Graph graph;
@@ -81,7 +82,7 @@ TEST(QuantizeRoundingTest, WholeFactorsMultiply) {
   }
 }
 
-// Whatever a value is: a product that would leave int32 is not formed.
+// A product that would exceed int32 is not computed, for any value.
 TEST(QuantizeRoundingTest, WholeFactorsSaturate) {
   for (const double factor : {2.0, 3.0, 127.0, 3072.0, 65537.0, 2147483647.0, 4294967296.0}) {
     for (const double most : {127.0, 32767.0}) {
@@ -99,7 +100,7 @@ TEST(QuantizeRoundingTest, WholeFactorsSaturate) {
   }
 }
 
-// M and e by their definition: factor = f * 2^e with 1/2 <= f < 1, M = round(f * 2^31).
+// M and e by definition: factor = f * 2^e with 1/2 <= f < 1, M = round(f * 2^31).
 std::int64_t Expected(std::int64_t x, double factor, Rounding rounding) {
   const int e = static_cast<int>(std::floor(std::log2(factor))) + 1;
   const auto m = static_cast<Int128>(
@@ -140,7 +141,7 @@ TEST(QuantizeRoundingTest, FactorsBeyondTheMultiplierVanishOrLeaveTheRange) {
 }
 
 TEST(QuantizeRoundingTest, MultiplierAndShift) {
-  const auto fixed = ToFixedPoint(0.68272);  // of a published listing: 1466124156, 0
+  const auto fixed = ToFixedPoint(0.68272);  // from a published listing: 1466124156, 0
   EXPECT_NEAR(static_cast<double>(fixed.multiplier), 1466124156, 1e4);
   EXPECT_EQ(fixed.shift, 0);
   const auto full = ToFixedPoint(std::nextafter(1.0, 0.0));  // rounds to 2^31: halved

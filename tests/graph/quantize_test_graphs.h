@@ -18,7 +18,7 @@
 
 namespace tilewright::quantize {
 
-/// The function of a body in Relay text with input %x, float32[1,4,4,4].
+/// Returns the function with a body in Relay text and the input %x, float32[1,4,4,4].
 inline Graph GraphOf(const std::string& body) {
   auto graph =
       ImportRelay("def @main(%x: Tensor[(1, 4, 4, 4), float32]) {\n" + body + "\n}\n", "g");
@@ -39,8 +39,8 @@ inline std::string Bias(int index) {
   return fmt::format("meta[relay.Constant][{}] /* ty=Tensor[(4, 1, 1), float32] */", index);
 }
 
-/// The listing of a graph without types and attributes, but the kind and scale of marks:
-/// "0 = conv2d(x, c0); add(0, c1)".
+/// Returns the listing of a graph without types and attributes, except for the kind and scale of
+/// annotations: "0 = conv2d(x, c0); add(0, c1)".
 inline std::string Outline(const Graph& graph) {
   auto listing = PrintRelay(graph);
   EXPECT_TRUE(listing.ok()) << listing.status().message();
@@ -76,15 +76,15 @@ inline Config TvmRules() {
   return config;
 }
 
-/// The same without the exception for the first convolution.
+/// The latest TVM rules without the exception for the first convolution.
 inline Config AllConvolutions() {
   Config config = TvmRules();
   config.skip_conv_layers.clear();
   return config;
 }
 
-/// The inputs of a graph, made up.
-inline Sample MadeUpSample(const Graph& graph, int seed) {
+/// Synthetic inputs of a graph.
+inline Sample SyntheticSample(const Graph& graph, int seed) {
   Sample sample;
   for (int id : graph.inputs()) {
     const Node& node = graph.node(id);
@@ -96,12 +96,12 @@ inline Sample MadeUpSample(const Graph& graph, int seed) {
 
 inline std::vector<Sample> SyntheticSamples(const Graph& graph) {
   std::vector<Sample> samples;
-  for (int i = 0; i < 8; ++i) samples.push_back(MadeUpSample(graph, i));
+  for (int i = 0; i < 8; ++i) samples.push_back(SyntheticSample(graph, i));
   return samples;
 }
 
-/// Signal to noise in decibels of a quantized network's first output.
-/// sample_of: the inputs by their number, 0 to 3.
+/// Returns the signal-to-noise ratio of a quantized network's first output in decibels. sample_of:
+/// the inputs by number, 0 to 3.
 inline double Sqnr(const Graph& quantized, const Graph& reference,
                    const std::function<Sample(int)>& sample_of) {
   double signal = 0, noise = 0;
@@ -121,7 +121,7 @@ inline double Sqnr(const Graph& quantized, const Graph& reference,
   return 10 * std::log10(signal / noise);
 }
 inline double Sqnr(const Graph& quantized, const Graph& reference) {
-  return Sqnr(quantized, reference, [&](int i) { return MadeUpSample(reference, 100 + i); });
+  return Sqnr(quantized, reference, [&](int i) { return SyntheticSample(reference, 100 + i); });
 }
 
 }  // namespace tilewright::quantize

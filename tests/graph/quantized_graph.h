@@ -11,8 +11,7 @@
 
 namespace tilewright {
 
-/// An int8 network that is written down layer by layer; errors end the test. Weights follow from
-/// the names.
+/// An int8 network built layer by layer. Errors end the test. Weights are generated from the names.
 class QuantizedGraph {
  public:
   int Input(const std::string& name, std::vector<std::int64_t> shape) {
@@ -36,7 +35,7 @@ class QuantizedGraph {
     scalar.Set(0, value);
     return graph.AddConstant(name, std::move(scalar));
   }
-  /// clip, cast to int8.
+  /// Appends clip and cast to int8.
   int Narrow(const std::string& name, int value) {
     Operator clip{OpKind::kClip, {}};
     clip.attributes.a_min = -127;
@@ -49,7 +48,7 @@ class QuantizedGraph {
     bool relu = true;
     int shift = 7;
   };
-  /// Convolution, bias, relu, rounding, shift, clip, cast to int8.
+  /// Appends convolution, bias, relu, rounding, shift, clip and cast to int8.
   int Layer(const std::string& name, int data, const Conv& conv) {
     const std::int64_t channels_in = graph.node(data).type.shape[1];
     const TensorType type{{conv.channels, channels_in / conv.groups, conv.kernel, conv.kernel},
@@ -63,7 +62,7 @@ class QuantizedGraph {
     op.attributes.padding = {pad, pad, pad, pad};
     return Requantized(name, Product(name, op, data, type), {conv.channels, 1, 1}, conv);
   }
-  /// The same with a transposed convolution of kernel 4, which doubles the image.
+  /// The same with a transposed convolution of kernel 4, which doubles the image size.
   int Doubling(const std::string& name, int data, const Conv& conv) {
     Operator op{OpKind::kConv2dTranspose, {}};
     op.attributes.data_layout = "NCHW";
@@ -99,7 +98,7 @@ class QuantizedGraph {
         Op(name + "_shifted", OpKind::kShiftRight, {value, Scalar(name + "_count", conv.shift)});
     return Narrow(name + "_int8", value);
   }
-  /// Sum of two int8 values, relu, clip, cast to int8.
+  /// Appends the sum of two int8 values, relu, clip and cast to int8.
   int Residual(const std::string& name, int a, int b) {
     const int sum =
         Op(name, OpKind::kAdd, {Cast(name + "_a", kInt32, a), Cast(name + "_b", kInt32, b)});
@@ -109,8 +108,8 @@ class QuantizedGraph {
   Graph graph;
 };
 
-/// A block of everything: a first layer of 3 channels, padded and whole blocks of channels, a
-/// residual, a depthwise layer, pooling, a concatenation; ends in int8.
+/// Network with a layer of each kind: a first layer of 3 channels, padded and full channel blocks,
+/// a residual, a depthwise layer, pooling and a concatenation. The output is int8.
 inline Graph MakeQuantizedGraph(std::int64_t batch) {
   QuantizedGraph net;
   const int image = net.Input("image", {batch, 3, 12, 12});
@@ -138,8 +137,8 @@ inline Graph MakeQuantizedGraph(std::int64_t batch) {
   return std::move(net.graph);
 }
 
-/// Products other than convolutions of one group: groups of parts of a block and of whole blocks, a
-/// transposed convolution, rows behind a flattened image; ends in int8.
+/// Products other than convolutions with one group: groups smaller than a block and groups of whole
+/// blocks, a transposed convolution, and rows after a flattened image. The output is int8.
 inline Graph MakeProductGraph(std::int64_t batch) {
   QuantizedGraph net;
   const int image = net.Input("image", {batch, 32, 3, 3});

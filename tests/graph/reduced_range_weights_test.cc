@@ -1,4 +1,4 @@
-// Which operators are said to have narrow weights: those whose constants were looked at.
+// Which operators are marked as having reduced-range weights: those with checked constants.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace tilewright {
 namespace {
 
-/// Dense layers behind each other, each with one weight of that value among zeros; of `none` the
+/// Dense layers in sequence. Each weight has one nonzero element, from `values`; with kNone the
 /// weight has no contents.
 constexpr int kNone = 1000;
 Graph Layers(const std::vector<int>& values) {
@@ -54,9 +54,9 @@ TEST(SetReducedRangeWeights, LooksAtEveryWeight) {
   EXPECT_EQ((*tasks)[1].workload.Key(), "dense(uint8[1,8]MK,int8[8,8]NK)->int32");
 }
 
-// A model of one product whose weight has this value among others nearer to `zero`, as importers
+// A model of one product whose weight contains `value` among others nearer to `zero`, as importers
 // see it: "MatMul" and "Conv" between DequantizeLinear and QuantizeLinear, as ONNX Runtime's static
-// quantization writes them, or a product of integers.
+// quantization writes them, or an integer product.
 OnnxBuilder OneProduct(const std::string& op, DataType dtype, double zero, double value) {
   const bool image = op == "ConvInteger" || op == "Conv";
   const bool integers = op.ends_with("Integer");
@@ -88,9 +88,9 @@ TEST(SetReducedRangeWeights, LooksThroughWhatImportersDoToWeights) {
     double zero;
   } cases[] = {
       {"MatMulInteger", kInt8, 0},     // transposed
-      {"MatMulInteger", kUInt8, 128},  // widened, centred, narrowed, transposed
+      {"MatMulInteger", kUInt8, 128},  // widened, centered, narrowed, transposed
       {"MatMul", kInt8, 0},           {"MatMul", kUInt8, 128},
-      {"ConvInteger", kInt8, 0},  // of one dimension: reshaped
+      {"ConvInteger", kInt8, 0},  // one-dimensional: reshaped
       {"ConvInteger", kUInt8, 128},   {"Conv", kInt8, 0},
   };
   for (const auto& c : cases) {
@@ -100,7 +100,7 @@ TEST(SetReducedRangeWeights, LooksThroughWhatImportersDoToWeights) {
       ASSERT_TRUE(graph.ok()) << graph.status().message();
       auto stated = SetReducedRangeWeights(*std::move(graph));
       ASSERT_TRUE(stated.ok()) << stated.status().message();
-      // What is said before folding is so behind it, too.
+      // The mark from before folding is kept after folding.
       auto folded = Optimize(*std::move(stated));
       ASSERT_TRUE(folded.ok()) << folded.status().message();
       int products = 0;
@@ -118,7 +118,7 @@ TEST(SetReducedRangeWeights, LooksThroughWhatImportersDoToWeights) {
   }
 }
 
-// Weights that are computed from an input, or of constants without contents, are not known.
+// Weights that are computed from an input or from constants without contents are unknown.
 TEST(SetReducedRangeWeights, LooksThroughNothingThatIsNotConstant) {
   OnnxBuilder model(13);
   model.Input("x", {2, 6}, onnx::TensorProto::UINT8).Input("w", {6, 4}, onnx::TensorProto::UINT8);

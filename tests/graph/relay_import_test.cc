@@ -1,4 +1,4 @@
-// From Relay text to a graph.
+// Import of Relay text into a graph.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
         NoImport{"PadValue", "fn (%x: Tensor[(2), uint8]) { nn.pad(%x, 300f, pad_width=[[1, 1]]) }",
                  StatusCode::kInvalidArgument,
                  "line 1, column 31: nn.pad: padding value 300, expected a value of uint8"},
-        // The number whose magnitude is none of its type.
+        // The negative number whose magnitude exceeds its type.
         NoImport{"LeastInteger",
                  "fn (%x: Tensor[(2), int8]) { concatenate((%x, %x), axis=-9223372036854775808) }",
                  StatusCode::kInvalidArgument,

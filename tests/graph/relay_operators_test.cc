@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-/// Numbers that no default is.
+/// Sets attributes that differ from all defaults.
 Operator WithArguments(const OperatorRow& row) {
   Operator op{row.kind, {}};
   OpAttributes& a = op.attributes;

@@ -1,5 +1,5 @@
-// The quantized Relay texts with made-up constants against exact integers computed by an
-// independent program, and the fragment's tasks.
+// The quantized Relay texts with synthetic constants compared with exact integers that an
+// independent program computed, and the tasks of the fragment.
 
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ void ExpectExact(const Tensor& value, const Json& row) {
 
 struct RelayFile {
   const char *text, *numbers;
-  double scale = 0;  // of a quantized input
+  double scale = 0;  // if the input is quantized
   std::int64_t synthetic_constants = 0;
 };
 void PrintTo(const RelayFile& file, std::ostream* out) { *out << file.text; }
@@ -90,7 +90,7 @@ TEST_P(RelayFragment, IsExact) {
   TW_NEEDS_FILE(numbers);
   auto graph = LoadGraph(path);
   ASSERT_TRUE(graph.ok()) << graph.status().message();
-  SeedConstants(*graph, SeedRule::kAllFloat);  // there are no floats: as kMissing
+  SeedConstants(*graph, SeedRule::kAllFloat);  // equal to kMissing, because there are no floats
   EXPECT_EQ(graph->synthetic_constants, GetParam().synthetic_constants);
   const Node& input = graph->node(graph->inputs()[0]);
   std::vector<Tensor> inputs;

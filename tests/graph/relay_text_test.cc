@@ -1,4 +1,4 @@
-// Reading Relay text and writing it again.
+// Import and export of Relay text.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST(RelayText, RefusesTheAbbreviatedStyle) {
             "line 3, column 3: \"...\" marks omitted lines; expected a complete listing");
 }
 
-// f, g, h and k are relu, tanh, exp and sqrt here.
+// f, g, h and k are relu, tanh, exp and sqrt.
 constexpr char kDeferred[] = R"(def @main(%x: Tensor[(4), float32]) -> Tensor[(4), float32] {
   %0 = tanh(%x) /* ty=Tensor[(4), float32] */;
   %1 = sqrt(%x) /* ty=Tensor[(4), float32] */;
@@ -116,7 +116,7 @@ def @main(%x: Tensor[(2, 3), float32]) -> Tensor[(2, 3), float32] {
 })";
 
 TEST(RelayText, RenumbersFunctionsFromTheLastToTheFirst) {
-  // The walk reaches the last function first, but its line waits for its call.
+  // The traversal reaches the last function first, but its line is printed only with its call.
   constexpr char kPrinted[] = R"(#[version = "0.0.5"]
 type Option[A] {
   Some(A),

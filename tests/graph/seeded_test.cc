@@ -1,5 +1,5 @@
-// Whole networks with seeded weights against numbers computed in double precision by an independent
-// program. Slow: minutes of arithmetic for the larger ones on a slow machine, seconds here.
+// Whole networks with seeded weights compared with numbers that an independent program computed in
+// double precision. The larger networks can take minutes on a slow machine.
 
 #include <gtest/gtest.h>
 
@@ -18,12 +18,12 @@ namespace {
 
 constexpr int kSeededThreads = 2;
 
-// Bound of single numbers relative to the root mean square of their value.
+// Error bound of single numbers, relative to the root mean square of their value.
 constexpr double kTolerance = 1e-4;
 
 class GraphSeeded : public testing::TestWithParam<const char*> {
  protected:
-  // The network with its seeded weights; skips if it is absent.
+  // Reads the network with its seeded weights; skips the test if it is absent.
   void SetUp() override {
     const std::string path = SharedData(std::string("onnx/") + GetParam() + ".onnx");
     const std::string numbers = SharedData(std::string("expected/seeded_") + GetParam() + ".json");
@@ -42,7 +42,7 @@ class GraphSeeded : public testing::TestWithParam<const char*> {
     return MakeSyntheticInput(input.name, input.type, SyntheticInputRule::kRamp);
   }
 
-  // The value that enters the last softmax, or the output if there is none.
+  // Returns the input of the last softmax, or the output if there is no softmax.
   int Logits() const {
     const Node& last = graph_.node(graph_.outputs()[0]);
     return last.op.kind == OpKind::kSoftmax ? last.inputs[0] : graph_.outputs()[0];
@@ -98,7 +98,7 @@ TEST_P(GraphSeeded, EveryConvolutionHasTheExpectedNumbers) {
   ExpectLogits((*values)[static_cast<std::size_t>(Logits())]);
 }
 
-/// The networks with something to fold: all but vgg19.
+/// The networks in which the fold pass changes something: all except vgg19.
 class GraphSeededFolds : public GraphSeeded {};
 
 TEST_P(GraphSeededFolds, OptimizedNetworkGivesTheSameLogits) {
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(Light, GraphSeeded,
                                          "light_inception_v2", "light_densenet121", "light_vgg19"),
                          [](const auto& tested) { return std::string(tested.param); });
 
-// The packed quantized network: the last layer is float32, everything before it exact.
+// The packed quantized network: the last layer is float32, all others are exact.
 class GraphSeededRelay : public testing::TestWithParam<const char*> {};
 
 TEST_P(GraphSeededRelay, OptimizedPackedNetworkGivesTheSameResult) {

@@ -1,5 +1,5 @@
-// Transposed convolutions as 1x1 convolutions of their phases: the same values, and the moves as
-// late as can be.
+// Transposed convolutions rewritten as 1x1 convolutions of their phases: values stay equal, and the
+// data movement comes as late as possible.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class PhaseGraph {
     EXPECT_TRUE(id.ok()) << id.status().message();
     return id.ok() ? *id : 0;
   }
-  /// channels: of the result. The stride is the kernel.
+  /// channels: of the result. The stride equals the kernel size.
   int Transposed(int data, std::int64_t channels, std::int64_t rows, std::int64_t columns) {
     OpAttributes attributes = Strided(rows, columns);
     const std::int64_t from = graph.node(data).type.shape[1];
@@ -57,7 +57,7 @@ int Count(const Graph& graph, OpKind kind) {
 
 Graph CopyOf(const Graph& graph) { return graph.CloneWithout(kMaxElements); }
 
-// Every value that has its name in both graphs is the same.
+// Expects values that have the same name in both graphs to be equal.
 void ExpectSameValues(const Graph& graph, const Graph& split) {
   std::vector<Tensor> inputs;
   for (int id : graph.inputs()) {
@@ -100,7 +100,7 @@ TEST(SplitTransposed, MovesBehindWhatWorksOnElementsAndFoldsScales) {
   ASSERT_TRUE(optimized.ok()) << optimized.status().message();
   ExpectSameValues(g.graph, *optimized);
   EXPECT_EQ(Count(*optimized, OpKind::kTranspose), 1);
-  EXPECT_EQ(Count(*optimized, OpKind::kMul), 1);  // that of the gate
+  EXPECT_EQ(Count(*optimized, OpKind::kMul), 1);  // the multiplication by the gate
   EXPECT_EQ(optimized->node(optimized->outputs()[0]).op.kind, OpKind::kReshape);
 }
 
@@ -121,7 +121,8 @@ TEST(SplitTransposed, WhatOthersReadIsThereAsItWas) {
   PhaseGraph g;
   const int data = g.Input({1, 4, 3, 3});
   const int spread = g.Transposed(data, 4, 2, 2);
-  const int sum = g.Op(OpKind::kAdd, {spread, g.Constant({1, 1, 6, 6})});  // one for each pixel
+  const int sum =
+      g.Op(OpKind::kAdd, {spread, g.Constant({1, 1, 6, 6})});  // one addend for each pixel
   const int joined = g.Op(OpKind::kMax, {sum, g.Op(OpKind::kRelu, {spread})});
   g.graph.SetOutputs({joined, spread});
   const Graph split = Split(g.graph);

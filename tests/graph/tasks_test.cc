@@ -19,7 +19,7 @@ struct Network {
 
 class GraphTasks : public testing::TestWithParam<Network> {};
 
-// The fields that both lists have must be equal; the order of tasks and of sites too.
+// Compares the fields that both lists have, and the order of tasks and of sites.
 TEST_P(GraphTasks, EqualTheIndependentList) {
   const std::string path = SharedData(GetParam().file);
   const std::string expected_path =

@@ -1,4 +1,4 @@
-// Recurrences as operators, for devices and texts that have none.
+// Recurrences unrolled into operators, for devices and texts that do not support them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Two of them in a row; all operands but the weights are inputs.
+// Two recurrences in sequence. All operands except the weights are inputs.
 Graph TwoRecurrences(std::int64_t steps) {
   constexpr std::int64_t kBatch = 2, kUnits = 4;
   Graph graph;

@@ -61,7 +61,7 @@ std::int64_t ValueAt(const Expr& e, const Substitution& point) {
   return result;
 }
 
-/// A random index expression over two variables.
+/// Returns a random index expression over two variables.
 Expr RandomIndex(Random* random, const std::vector<Expr>& vars, int depth) {
   if (depth == 0 || random->Below(5) == 0) {
     if (random->Below(3) == 0) return Expr(static_cast<std::int64_t>(random->Below(9)) - 4);

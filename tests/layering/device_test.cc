@@ -1,6 +1,5 @@
-// No code asks which kind of device a target is: it asks what the device's traits say
-// (src/target/device.h), or looks its part up in a table with a row per device. Every spelling of
-// the question that has been seen is listed here.
+// No code compares the kind of a device: it queries device traits (src/target/device.h) or uses a
+// table with one row per device. The test lists every known spelling of such a comparison.
 
 #include <gtest/gtest.h>
 
@@ -19,15 +18,16 @@ namespace {
 
 const std::string kSources = TILEWRIGHT_SOURCE_DIR;
 
-/// Files whose path has one of these are a device's own, or read what others say of targets.
+/// Files whose path contains one of these belong to a device, or parse target texts of other
+/// projects.
 constexpr const char* kOwnPlaces[] = {
-    "src/target/",          // what a target is
+    "src/target/",          // definitions of targets
     "src/templates/cuda/",  // templates for GPUs
-    "/vta",                 // the VTA, its templates, and what runs its streams
+    "/vta",                 // the VTA, its templates, and the code that runs its streams
     "/choose_vta_kernel",   // its kernels
-    "records/autotvm/",     // targets of AutoTVM's records, most of which we make no code for
+    "records/autotvm/",     // targets of AutoTVM's records, most of which have no code generator
 };
-/// One table per module that needs more of a device than its traits, with a row for each.
+/// One table for each module that needs more of a device than its traits; it has a row per device.
 constexpr const char* kTables[] = {
     "src/templates/device.cc",
     "cost_model/device_features.cc",
@@ -37,7 +37,7 @@ constexpr const char* kTables[] = {
 
 struct Spelling {
   const char* text;     // a regular expression
-  const char* example;  // that it has to find
+  const char* example;  // a text that it must match
 };
 const Spelling kSpellings[] = {
     {R"re(\bTargetKind\b)re", "target.kind() == TargetKind::kVta"},
@@ -57,7 +57,7 @@ bool IsIn(const std::string& path, const auto& places) {
       places, [&](const char* place) { return path.find(place) != std::string::npos; });
 }
 
-/// Paths of all sources, from the root.
+/// Returns the paths of all sources, relative to the root.
 std::vector<std::string> SourcePaths() {
   std::vector<std::string> paths;
   for (const char* folder :
@@ -79,14 +79,14 @@ TEST(DeviceLayeringTest, EachSpellingIsFound) {
   }
 }
 
-/// What may be one of the spellings: regular expressions take their time.
+/// Fast filter for lines that may match, because regular expressions are slow.
 bool MayAsk(const std::string& line) {
   return std::ranges::any_of(std::array{"==", "!=", "TargetKind", "is_", ".ok()", "Of(", "_cast<"},
                              [&](const char* hint) { return line.find(hint) != line.npos; });
 }
 
 TEST(DeviceLayeringTest, NobodyAsksWhichDeviceItIs) {
-  const std::regex emit(R"re(\bemit_ [!=]= "\w+")re");  // words of `lower --emit` are no devices
+  const std::regex emit(R"re(\bemit_ [!=]= "\w+")re");  // words of `lower --emit` are not devices
   std::vector<std::regex> asked;
   for (const Spelling& spelling : kSpellings) {
     EXPECT_TRUE(MayAsk(spelling.example)) << spelling.example;

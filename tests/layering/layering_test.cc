@@ -1,5 +1,5 @@
-// Reads every #include of the sources and compares it with the checked-in list of edges, so that
-// the direction of dependencies holds by more than good will.
+// Compares every #include of the sources with the checked-in list of edges, so that the direction
+// of dependencies is enforced.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ struct Include {
 
 using Edges = std::map<std::string, std::set<std::string>>;
 
-/// Edges of a list: each line is a module or folder, a colon, and what it may include.
+/// Edges of a list: each line has a module or folder, a colon, and the ones that it may include.
 Edges ReadEdges(const std::string& name) {
   Edges edges;
   const auto text = ReadFile(kRoot + "/tests/layering/" + name);
@@ -44,12 +44,13 @@ Edges ReadEdges(const std::string& name) {
   return edges;
 }
 
-/// Between modules.
+/// Returns the edges between modules.
 Edges AllowedEdges() { return ReadEdges("edges.txt"); }
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-/// Module of a path relative to the root: "src/ir" or "measure"; empty if it is in none.
+/// Returns the module of a path relative to the root: "src/ir" or "measure"; empty if it is in
+/// none.
 std::string ModuleOf(const std::string& path, const Edges& edges) {
   const auto parts = Split(path, '/');
   if (edges.contains(parts[0])) return parts[0];
@@ -152,7 +153,7 @@ TEST(LayeringTest, FolderEdgesHaveNoCycle) {
   ExpectNoCycle(edges);
 }
 
-// A library with one owner can be replaced; one that leaked everywhere can not.
+// A foreign library can be replaced only if a single module uses it.
 TEST(LayeringTest, ForeignLibrariesStayInTheirModule) {
   const std::map<std::string, std::set<std::string>> owners = {
       {"llvm/", {"src/codegen", "measure"}},
@@ -176,7 +177,7 @@ TEST(LayeringTest, ForeignLibrariesStayInTheirModule) {
   }
 }
 
-// What is said to be where in docs/tour.md is there: each function of a row in a file of that row.
+// docs/tour.md is correct: each function of a row is in a file of that row.
 TEST(TourTest, FunctionsAreInTheFilesThatItNames) {
   const auto words = [](const std::string& cell) {
     std::vector<std::string> found;
@@ -209,7 +210,8 @@ TEST(TourTest, FunctionsAreInTheFilesThatItNames) {
   EXPECT_GT(rows, 25);
 }
 
-// What is found, built and chosen depends on arguments alone: only paths come from the environment.
+// Search, compilation and selection depend on arguments alone: only paths come from the
+// environment.
 TEST(LayeringTest, OnlyPathsComeFromTheEnvironment) {
   const std::set<std::string> readers = {"src/base/files/scratch.cc",
                                          "src/base/files/locked_temp_dir.cc",
@@ -228,7 +230,7 @@ TEST(LayeringTest, OnlyPathsComeFromTheEnvironment) {
   EXPECT_EQ(found, readers);
 }
 
-// A stranger finds a file by its folder: one with more files has rooms.
+// A newcomer finds a file by its folder, so a folder with more files needs subfolders.
 TEST(LayeringTest, NoFolderHasMoreThan40Files) {
   constexpr int kMaxFiles = 40;
   std::map<std::string, int> files;

@@ -1,5 +1,5 @@
-// What there is to choose from is made where a program starts and passed on: nobody else asks for
-// the whole table, and there is no function that has it for everybody.
+// Programs create registries where they start and pass them on. No other code uses the whole
+// tables, and no function gives global access to a registry.
 
 #include <gtest/gtest.h>
 
@@ -15,10 +15,10 @@
 namespace tilewright {
 namespace {
 
-/// The tables themselves, and where they become what a program has: the command line's, the C
-/// interface's and the tuner's for programs of others.
+/// The tables themselves, and the places that create registries from them: those of the command
+/// line, of the C interface and of the tuner's library.
 constexpr std::array<std::string_view, 7> kMakers = {
-    "src/templates/registry.cc", "src/templates/registry.h",     "search/registry.cc",
+    "src/templates/registry.cc", "src/templates/registry.h", "search/registry.cc",
     "search/registry.h",         "src/plugins/registries.h", "src/capi/catalog.h",
     "src/tuner/data.h"};
 

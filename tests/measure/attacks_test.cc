@@ -1,4 +1,4 @@
-// Kernels that attack: what they may not read, and what they may not say of themselves.
+// Hostile kernels: data that they must not read, and results and times that they must not falsify.
 
 #include <dirent.h>
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ Fault Attack(const std::string& symbol) {
   return fault;
 }
 
-/// What becomes of one kernel with a measurer of its own.
+/// Returns the trial of one kernel, measured by a separate measurer.
 Trial TrialOf(const std::string& symbol, double best_seconds = 1e-4) {
   auto measurer = ProcessMeasurer::Create(TestSettings());
   TW_CHECK(measurer.ok(), measurer.status().message());
@@ -79,7 +79,7 @@ TEST(AttacksOnText, ThePreparationsTextIsNoChannel) {
             "artifact: the library that it calls cannot be used: not on this machine");
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // whose reports go there
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they report there
 TEST(AttacksOnText, DescriptorTwoLeadsNowhere) {
   const Trial trial = TrialOf("print_errors");
   EXPECT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
@@ -102,11 +102,11 @@ TEST(AttacksOnVerification, TheLastTimedRunIsVerifiedWithDataThatNobodyKnew) {
   ExpectRefused("changed_inputs", Outcome::kRunFailed, "wrote to parameter 0, which is an input");
 }
 
-// The result is taken before any other step of the process, with all its threads stopped.
+// The result is read before any other step of the process, while all its threads are stopped.
 TEST(AttacksOnVerification, AResultThatIsComputedAfterTheAnswerIsNone) {
   for (const char* symbol : {"late_in_thread", "late_in_traces"}) {
 #if !defined(__x86_64__)
-    if (std::string_view(symbol) == "late_in_traces") continue;  // the patch is for x86-64
+    if (std::string_view(symbol) == "late_in_traces") continue;  // the patch is x86-64 code
 #endif
     const Trial trial = TrialOf(symbol);
     EXPECT_FALSE(trial.verified) << symbol;
@@ -121,8 +121,8 @@ TEST(AttacksOnTimes, TheVerifiedRunTakesNoLongerThanTheSamplesSay) {
   ExpectRefused("slow_when_fresh", Outcome::kRunFailed, "where their result was verified");
 }
 
-// Who disagrees alone goes through its verifications again, in processes of its own; the others'
-// results stand.
+// A racer whose times disagree with its trial is verified again in new processes; the results of
+// the others are kept.
 TEST(AttacksOnTimes, ARaceRepeatsTheVerificationsOfWhoDisagrees) {
   auto measurer = ProcessMeasurer::Create(TestSettings());
   ASSERT_TRUE(measurer.ok()) << measurer.status().message();
@@ -135,7 +135,7 @@ TEST(AttacksOnTimes, ARaceRepeatsTheVerificationsOfWhoDisagrees) {
   std::vector<KernelSpec> kernels;
   for (const std::string symbol : {"honest", "slow_when_fresh"}) {
     KernelSpec kernel = KernelOf(candidate);
-    kernel.artifact = folder->path() + "/" + symbol + ".so";  // the measurer's from now on
+    kernel.artifact = folder->path() + "/" + symbol + ".so";  // the measurer owns it from now on
     std::filesystem::copy_file(MEASURE_ATTACKS, kernel.artifact);
     kernel.symbol = symbol;
     kernel.signature = *SignatureOf(workload, Epilogue(), {}, types);
@@ -184,7 +184,7 @@ TEST(TimingValidator, MustAgreeWithTheRunnersClock) {
   EXPECT_TRUE(TimingValidator({0, 1}).AddSlice({}, 1, {1, 1}).has_value());
 }
 
-// What is computed there is in no sample. Idle threads of a pool spin there.
+// Computing between samples is not part of any sample, but idle threads of a pool spin there.
 TEST(TimingValidator, CountTheProcessorTimeBetweenSteps) {
   const std::vector<double> samples(20, 100e-6);
   TimingValidator one({0, 1});
@@ -204,7 +204,7 @@ TEST(TimingValidator, OfSeveralThreadsCountTheProcessorTimeOfEach) {
   EXPECT_TRUE(times.CheckVerifiedRun(1, 100e-6, {10e-3, 40e-3}).has_value());
 }
 
-/// Parent of a process; 0: there is none of that number.
+/// Returns the parent of a process; 0 if there is no such process.
 int ParentOf(int pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
@@ -213,7 +213,7 @@ int ParentOf(int pid) {
   return name_end == std::string::npos ? 0 : std::atoi(text.c_str() + name_end + 4);
 }
 
-/// SIGKILL to every process that a child of this one has started.
+/// Sends SIGKILL to every process that a child of this one has started.
 void KillGrandchildren() {
   DIR* processes = ::opendir("/proc");
   if (processes == nullptr) return;
@@ -224,8 +224,8 @@ void KillGrandchildren() {
   ::closedir(processes);
 }
 
-// As the system does where memory runs out: the candidate may be the largest process, and is not at
-// fault.
+// The system kills the largest process when memory runs out. That may be the candidate's, which is
+// not at fault.
 TEST(KilledCandidates, AreTheMachinesFault) {
   auto measurer = ProcessMeasurer::Create(TestSettings());
   ASSERT_TRUE(measurer.ok());

@@ -42,7 +42,7 @@ TEST(ColdWeights, WindowsLieInsideAndSpreadEvenly) {
     EXPECT_EQ(windows.stride % 64, 0);
     const std::int64_t all = windows.stride * (windows.count - 1) + bytes;
     EXPECT_LE(all, kBytes) << bytes;
-    // They go through all of the memory, but for what alignment or two windows take.
+    // The windows cover the whole memory, except for alignment and the size of two windows.
     const std::int64_t aligned = (bytes + 63) / 64 * 64;
     EXPECT_GT(all, kBytes - std::min(64 * windows.count, 2 * aligned)) << bytes;
   }
@@ -56,7 +56,7 @@ TEST(ColdWeights, WhatIsAsLargeIsFarByItself) {
 }
 
 TEST(ColdWeights, FloatsAreNeverStrangeAndSmall) {
-  ColdWeights weights = Made(kInt8);  // any bytes, and then floats
+  ColdWeights weights = Made(kInt8);  // arbitrary bytes, and then floats
   weights.Fill(kFloat32);
   bool negative = false, positive = false;
   for (std::int64_t at = 0; at < kBytes; at += 4) {
@@ -82,7 +82,7 @@ TEST(ColdWeights, BooleansAreNoughtOrOne) {
   }
 }
 
-// The last timed call of a kernel reads it there.
+// The last timed call of a kernel reads the weight there.
 TEST(ColdWeights, ARealWeightLiesInAWindowThatNoOtherOneTakes) {
   ColdWeights weights = Made(kInt8);
   auto first = GuardedMemory::Create(kBytes / 2), second = GuardedMemory::Create(kBytes / 2),
@@ -178,7 +178,7 @@ TEST(ColdWeights, OfAnExpressionAreTheLargestConstant) {
   EXPECT_NE(WeightOf(Kernel("llvm", workload, parameters)), expected);
 }
 
-/// How a kernel ends that wants different weights in its timed calls.
+/// Returns the trial of a kernel that needs different weights in its timed calls.
 Trial TrialOfFewWeights(bool cold_weights) {
   ProcessMeasurerSettings settings = TestSettings();
   settings.runner.cold_weights = cold_weights;

@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A folder that stands for the system's one of cores.
+/// Fixture with a folder that replaces the system's folder of core locks.
 class CoreChoiceTest : public testing::Test {
  protected:
   void MakeCores(const std::vector<int>& cores) {
@@ -32,7 +32,7 @@ class CoreChoiceTest : public testing::Test {
   ScopedTempDir user_folder_ = *ScopedTempDir::Create("tilewright-cores");
 };
 
-// Another user can lock the system's folders and keep them, but no file of this user.
+// Another user can lock the system's folders indefinitely, but not the files of this user.
 TEST_F(CoreChoiceTest, WhoLocksAllCoresDoesNotMakeMeasurersShareOne) {
   MakeCores({0, 1, 2});
   const auto other0 = DeviceLock::TakeCore(0, folder_.path());

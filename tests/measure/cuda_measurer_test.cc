@@ -1,4 +1,4 @@
-// The path to a CUDA device, with a driver that stands for one (tests/runtime/fake_cuda).
+// Measurement on a CUDA device, with a fake driver (tests/runtime/fake_cuda).
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class CudaMeasurer : public testing::Test {
     settings.runner.calibrate = false;
     settings.runner.cuda.library = library;
     settings.runner.cuda.nvml = library;
-    settings.runner.cuda.lock_folder = folder_->path();  // owners keep a device for themselves
+    settings.runner.cuda.lock_folder = folder_->path();  // each owner locks a device
     auto made = ProcessMeasurer::Create(settings);
     TW_CHECK(made.ok(), made.status().message());
     return *std::move(made);
@@ -59,7 +59,8 @@ TEST_F(CudaMeasurer, BuildsVerifiesAndTimesACandidate) {
   EXPECT_EQ(reply.ticket, 7U);
   EXPECT_EQ(reply.trial.outcome, Outcome::kOk) << reply.trial.reason;
   EXPECT_TRUE(reply.trial.verified);
-  EXPECT_NEAR(reply.trial.value, 19e-6, 1e-9);  // events of a graph's replay, no clock of this CPU
+  EXPECT_NEAR(reply.trial.value, 19e-6,
+              1e-9);  // events of a graph's replay, not a clock of this CPU
   EXPECT_EQ(reply.trial.metric, "seconds");
 }
 
@@ -120,7 +121,7 @@ TEST_F(CudaMeasurer, KeepsTheDriversWordsAboutCodeItRefuses) {
             "unexpected token");
 }
 
-// 131 KiB, which a device of the target has and this one has not.
+// 131 KiB of shared memory: devices of the target have it, this one does not.
 TEST_F(CudaMeasurer, SharedMemoryTheDriverRefusesCostsOneTrial) {
   Candidate candidate = CudaCandidate();
   candidate.task.workload = *Workload::Parse("dense(int8[64,1024]MK,int8[64,1024]NK)->int32");

@@ -1,5 +1,5 @@
-// Counters of energy: Linux's of processor packages in a folder that stands for the system's, and
-// joules of a call from the steps of any.
+// Energy counters: Linux's counters of processor packages in a fake system folder, and joules per
+// call from counters with any step.
 
 #include "measure/energy.h"
 
@@ -43,7 +43,7 @@ class PowercapTest : public testing::Test {
     Put(zone, "energy_uj", std::to_string(microjoules));
     Put(zone, "max_energy_range_uj", std::to_string(kRange));
   }
-  /// In place: a counter is opened once.
+  /// Writes in place, because a counter is opened only once.
   void Count(const std::string& zone, std::int64_t microjoules) const {
     const std::string path = folder() + "/" + zone + "/energy_uj";
     const int descriptor = ::open(path.c_str(), O_WRONLY);
@@ -107,7 +107,7 @@ TEST_F(PowercapTest, SaysWhatIsMissingAndWhatToDo) {
   EXPECT_THAT(Refused(), HasSubstr("expected the largest number of energy_uj"));
   Put("intel-rapl:1", "energy_uj", "1000");
   EXPECT_TRUE(PowercapCounter::Open(folder()).ok());
-  if (::geteuid() == 0) return;  // who may read everything
+  if (::geteuid() == 0) return;  // root may read everything
   std::filesystem::permissions(folder() + "/intel-rapl:1/energy_uj", std::filesystem::perms::none);
   EXPECT_THAT(Refused(), AllOf(HasSubstr("Permission denied"), HasSubstr("chmod a+r")));
 }
@@ -122,8 +122,7 @@ TEST_F(PowercapTest, WhatCannotBeReadAnyMoreIsNoNumber) {
   EXPECT_THAT(joules.status().message(), HasSubstr("intel-rapl:0/energy_uj: ''"));
 }
 
-/// A device of constant power, whose counter makes a step each millisecond, if nobody says another
-/// time.
+/// A device of constant power, whose counter has a step each millisecond unless set otherwise.
 class FakeDevice final : public Benchmarkable, public EnergyCounter {
  public:
   bool Run(std::int64_t calls) override {
@@ -159,8 +158,8 @@ TEST(JoulesPerCall, IsPowerByTime) {
   }
 }
 
-// As drivers of GPUs count: in steps of 20 to 100 ms. Wherever in a step it begins, the ends are
-// off by no more than docs/measuring.md says.
+// Like the counters of GPU drivers, with steps of 20 to 100 ms. Wherever a measurement begins
+// within a step, the error of its ends is at most that of docs/measuring.md.
 TEST(JoulesPerCall, StepsOfGpusAreWaitedFor) {
   for (const double step : {0.02, 0.1}) {
     for (const double seconds : {1e-4, 4e-3, 7e-3, 0.019, 0.03, 0.07, 0.13, 0.4}) {
@@ -230,7 +229,7 @@ TEST(CheckEnergyCounter, LooksWhereTheDeviceIs) {
   EXPECT_THAT(refused("libno_such_library.so"), HasSubstr("cannot be loaded"));
 }
 
-/// Counts as long as it lives.
+/// Fixture whose counter runs during the object's lifetime.
 class EnergyOfWorkersTest : public PowercapTest {
  protected:
   void SetUp() override {
@@ -262,7 +261,7 @@ ProcessMeasurerSettings SettingsWithJoules(const std::string& folder) {
   return settings;
 }
 
-// They would be results of all candidates.
+// Otherwise they would become results of all candidates.
 TEST_F(PowercapTest, WhatACounterLacksIsNoTrial) {
   PutZone("intel-rapl:0", "package-0", 500);
   auto measurer = ProcessMeasurer::Create(SettingsWithJoules(folder()));
@@ -275,7 +274,7 @@ TEST_F(PowercapTest, WhatACounterLacksIsNoTrial) {
                                               HasSubstr("tune without the metric joules")));
 }
 
-// A failure of the candidate's own is one, whatever the counter does.
+// The failure of a candidate becomes a trial even if the counter fails.
 TEST_F(PowercapTest, WhatACandidateLacksIsOneWhateverTheCounterDoes) {
   PutZone("intel-rapl:0", "package-0", 500);
   auto measurer = ProcessMeasurer::Create(SettingsWithJoules(folder()));
@@ -286,8 +285,8 @@ TEST_F(PowercapTest, WhatACandidateLacksIsOneWhateverTheCounterDoes) {
   EXPECT_EQ(trial.outcome, Outcome::kWrongResult) << trial.reason;
 }
 
-// Read in the candidate's own process, which may open nothing: also of one that is timed no
-// further.
+// The counter is read in the candidate's process, which may not open files. This includes
+// candidates whose timing is cut short.
 TEST_F(EnergyOfWorkersTest, TrialsSayJoulesWhereTheyAreAskedTo) {
   auto measurer = ProcessMeasurer::Create(SettingsWithJoules(folder()));
   ASSERT_TRUE(measurer.ok()) << measurer.status().message();

@@ -12,7 +12,7 @@
 
 namespace tilewright::measure {
 
-/// The test is the worker: it sees what was sent, and says what comes.
+/// Transport whose worker is the test: it records sent messages and supplies the received ones.
 class FakeTransport final : public Transport {
  public:
   Status Connect() override {
@@ -52,7 +52,7 @@ class FakeTransport final : public Transport {
   double ProcessCpuSeconds() const override { return processor_seconds; }
   int pid() const override { return -1; }
 
-  /// The last message of this type on this connection; empty if there is none.
+  /// Returns the last message of this type on this connection; empty if there is none.
   Json Last(const std::string& type) const {
     for (auto message = sent.rbegin(); message != sent.rend(); ++message) {
       if (MessageType(*message) == type) return *message;
@@ -65,10 +65,10 @@ class FakeTransport final : public Transport {
     return count;
   }
 
-  std::function<void(const Json&)> on_line;  ///< told every message
+  std::function<void(const Json&)> on_line;  ///< called with every message
   std::vector<Json> sent;                    ///< on this connection
   std::deque<std::string> coming;
-  Status refusal;       ///< of connections
+  Status refusal;       ///< result of connecting
   bool closed = false;  ///< by the other end
   bool paused = false;
   std::string last_words = "exit code 0";

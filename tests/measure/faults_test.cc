@@ -98,7 +98,7 @@ std::vector<FaultCase> KernelFaults() {
   };
 }
 
-/// What would do harm beyond the candidate. Numbers are those of x86-64.
+/// Kernels that would do harm beyond the candidate. Numbers of system calls are those of x86-64.
 std::vector<FaultCase> HostileKernels() {
   const auto forbidden = [](const char* symbol, const char* reason) {
     return FaultCase{symbol, ArtifactFault(symbol), Outcome::kRunFailed, reason};
@@ -164,11 +164,11 @@ std::vector<FaultCase> WorkerFaults() {
   };
 }
 
-/// Submits every case followed by a good candidate, and compares what became of them.
+/// Submits every case followed by a good candidate, and compares the trials.
 void RunAll(std::vector<FaultCase> cases, ProcessMeasurerSettings settings,
             const Fault& good_fault = ArtifactFault("good")) {
   if (kHasShadowMemory) {
-    // Nothing bounds what a process with shadow memory takes: it would be the machine's memory.
+    // A process with shadow memory has no memory limit: it would take the memory of the machine.
     std::erase_if(cases,
                   [](const FaultCase& c) { return std::string(c.name).ends_with("memory"); });
   }
@@ -204,7 +204,7 @@ TEST(Faults, EveryFaultOfAKernelIsRecordedWithItsReason) { RunAll(KernelFaults()
 TEST(Faults, AHostileKernelEndsItselfOnly) { RunAll(HostileKernels(), TestSettings()); }
 
 TEST(Faults, AHostileKernelOfAnOrdinaryUserEndsItselfOnly) {
-  if (::geteuid() != 0) return;  // this is an ordinary user: the test before was it
+  if (::geteuid() != 0) return;  // this is an ordinary user, as in the test before
   // Copies that every user can read.
   const auto folder = ScopedTempDir::Create("tilewright-test");
   ASSERT_TRUE(folder.ok());
@@ -237,8 +237,8 @@ TEST(Faults, AHostileKernelOfAnOrdinaryUserEndsItselfOnly) {
 
 TEST(Faults, EveryFaultOfAWorkerIsRecordedWithItsReason) { RunAll(WorkerFaults(), TestSettings()); }
 
-// A call may take ten seconds where nothing is known of a task, and one where its best takes less
-// than a twentieth of that: what was measured since the request was made counts.
+// A call may take ten seconds if the task has no measured time, and one second if its best time is
+// less than a twentieth of that. Times measured after the request count too.
 TEST(Faults, LimitsFollowWhatWasMeasuredSince) {
   auto measurer = ProcessMeasurer::Create(TestSettings());
   ASSERT_TRUE(measurer.ok());

@@ -1,5 +1,5 @@
-// The way of a candidate through the table of jobs: who may take it when, what ends it, and what is
-// left of it after races, drops and failures of the machine.
+// States of a candidate in the job table: which worker may take it when, what ends it, and its
+// state after races, drops and failures of the machine.
 
 #include "measure/supervisor/job_table.h"
 
@@ -30,7 +30,7 @@ class JobTableTest : public testing::Test {
     job.racing = true;
     return job;
   }
-  /// A kernel whose file is there.
+  /// Returns a kernel whose file exists.
   KernelSpec KernelFile(JobId id) const {
     KernelSpec kernel;
     kernel.artifact = folder_->path() + "/" + std::to_string(id);

@@ -1,4 +1,4 @@
-// Every kernel that builders make is one that runners take.
+// Runners accept every kernel that builders produce.
 
 #include "measure/kernel_check.h"
 

@@ -1,5 +1,6 @@
-// What this machine lacks must not become failures of candidates: machines without room, without
-// the right to execute, without descriptors or builders, made in namespaces and by limits.
+// Faults of this machine must not become failures of candidates. Namespaces and limits simulate
+// machines without space, without the permission to execute, without descriptors, or without
+// builders.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +29,7 @@ using testing::HasSubstr;
 
 constexpr int kNotPermitted = 77;
 
-/// Does `body` in a process of its own, after `change` has made the machine what it is to be.
+/// Runs `body` in a subprocess, after `change` has changed the machine.
 template <typename Change, typename Body>
 void OnAMachine(Change change, Body body) {
   const pid_t pid = ::fork();
@@ -47,14 +48,14 @@ void OnAMachine(Change change, Body body) {
 
 constexpr const char* kWorkerMount = "/mnt";
 
-/// Mounts the folder of the workers' program on kWorkerMount as well: the tests hide folders for
-/// temporary files, and the build may be in one of them.
+/// Also mounts the folder of the workers' program on kWorkerMount: the tests hide temporary
+/// directories, one of which may contain the build.
 bool KeepWorkerReachable() {
   const std::string folder = std::filesystem::path(MEASURE_WORKER).parent_path();
   return ::mount(folder.c_str(), kWorkerMount, nullptr, MS_BIND, nullptr) == 0;
 }
 
-/// TestSettings on a machine of OwnMounts.
+/// Returns TestSettings for a machine after OwnMounts.
 ProcessMeasurerSettings MachineSettings() {
   ProcessMeasurerSettings settings = TestSettings();
   if (FileExists(MEASURE_WORKER)) return settings;
@@ -65,7 +66,7 @@ ProcessMeasurerSettings MachineSettings() {
   return settings;
 }
 
-/// As root, or as the root of a namespace of the user's.
+/// Creates a mount namespace, as root or as the root of a user namespace.
 bool OwnMounts() {
   const uid_t user = ::getuid();
   if (::unshare(CLONE_NEWNS) != 0) {
@@ -79,7 +80,7 @@ bool Mount(const char* folder, unsigned long flags, const char* options) {
   return ::mount("tmpfs", folder, "tmpfs", flags, options) == 0;
 }
 
-/// A dense with the default config: it is really built.
+/// Returns a dense with the default config, which is really built.
 Candidate RealCandidate() {
   Candidate candidate = DenseCandidate();
   candidate.task.target = *Target::Parse("native");
@@ -91,7 +92,7 @@ Candidate RealCandidate() {
   return candidate;
 }
 
-/// One real candidate is measured.
+/// Expects a real candidate to be measured.
 void ExpectWorksIn(const std::string& root) {
   auto made = ProcessMeasurer::Create(MachineSettings());
   ASSERT_TRUE(made.ok()) << made.status().message();
@@ -102,7 +103,7 @@ void ExpectWorksIn(const std::string& root) {
   EXPECT_TRUE(trial.verified);
 }
 
-/// The measurer ends with these words, and nothing becomes a trial.
+/// Expects the measurer to end with this message and without trials.
 void ExpectStops(const ProcessMeasurerSettings& settings, const char* words,
                  const Candidate& candidate = RealCandidate()) {
   auto made = ProcessMeasurer::Create(settings);
@@ -153,14 +154,14 @@ TEST(Machine, NoFolderIsAnErrorWithWhatToDo) {
       });
 }
 
-/// Writes until there is no room any more.
+/// Writes until the file system is full.
 void FillUp(const std::string& path) {
   std::ofstream filler(path);
   const std::string block(1 << 20, 'x');
   while (filler.write(block.data(), std::ssize(block)).flush()) continue;
 }
 
-/// The only folder for temporary files is a /dev/shm of this size.
+/// Makes a /dev/shm of this size the only temporary directory.
 bool OnlySharedMemory(const char* size) {
   bool made = OwnMounts() && Mount("/dev/shm", 0, size);
   for (const char* folder : {"/tmp", "/var/tmp"}) {
@@ -179,7 +180,7 @@ TEST(Machine, AFullFolderIsNoFaultOfACandidate) {
                ASSERT_TRUE(made.ok()) << made.status().message();
                FillUp("/dev/shm/filler");
                ASSERT_TRUE((*made)->Submit(RequestFor(1, RealCandidate())).ok());
-               // It waits for room; once there is, the candidate is as good as ever.
+               // It waits for free space; after that, the candidate is measured normally.
                auto early = (*made)->Next(0.5);
                ASSERT_TRUE(early.ok()) << early.status().message();
                EXPECT_FALSE(early->has_value());
@@ -201,7 +202,7 @@ TEST(Machine, AFolderThatFillsUpInTheMiddleIsLeft) {
         ASSERT_TRUE((*made)->Submit(RequestFor(1, RealCandidate())).ok());
         EXPECT_EQ(NextReply(**made).trial.outcome, Outcome::kOk);
         FillUp("/dev/shm/filler");
-        // Of a task whose reference result is there, and of one whose is still to be made.
+        // One candidate of a task with a reference result, and one of a task without.
         Candidate other = RealCandidate();
         other.epilogue = *Epilogue::Parse("relu");
         for (const Candidate& candidate : {RealCandidate(), other}) {
@@ -250,13 +251,13 @@ TEST(Machine, ABuilderThatCannotBeStartedIsNoFaultOfACandidate) {
   ExpectStops(settings, "/no/such/program");
 }
 
-/// It is built again where others are, and then it is what it is.
+/// The candidate is rebuilt by another builder and is then measured normally.
 TEST(Machine, ACandidateWhoseBuilderIsKilledOnceIsBuiltAgain) {
   const auto folder = ScopedTempDir::Create("tilewright-machine-test");
   ASSERT_TRUE(folder.ok());
   ProcessMeasurerSettings settings = MachineSettings();
   settings.builders = 1;
-  // Killed at its first candidate, the second builder is whole.
+  // The first builder is killed at its first candidate, the second one works.
   const std::string marker = folder->path() + "/once";
   settings.build_command = {"/bin/sh", "-c",
                             "if [ -e " + marker + " ]; then exec " + std::string(MEASURE_WORKER) +
@@ -270,7 +271,7 @@ TEST(Machine, ACandidateWhoseBuilderIsKilledOnceIsBuiltAgain) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// Sanitizers themselves do not work without it.
+// Sanitizers themselves need /proc.
 TEST(Machine, WithoutProcNothingIsBlamedOnCandidates) {
   OnAMachine([] { return OwnMounts() && ::umount2("/proc", MNT_DETACH) == 0; },
              [] { ExpectStops(MachineSettings(), "/proc"); });

@@ -91,7 +91,7 @@ TEST(Inputs, AreTheSameEveryTimeAndDifferentPerSet) {
   }
 }
 
-// Sums that go through float32 somewhere come out wrong then.
+// If sums pass through float32 anywhere, the results are wrong.
 TEST(Inputs, ExtremeSumsOfBytesPassWhatFloatsHold) {
   for (const char* key :
        {"dense(int8[1,2048]MK,int8[8,2048]NK)->int32",
@@ -109,7 +109,7 @@ TEST(Inputs, ExtremeSumsOfBytesPassWhatFloatsHold) {
   }
 }
 
-// Sums of two products that saturate at 16 bits are as large as narrow weights make them.
+// Sums of two products that saturate at 16 bits are as large as reduced-range weights permit.
 TEST(Inputs, NarrowWeightsAreNarrowAndMeetTheLargestData) {
   const Workload workload = Parsed("dense(uint8[1,512]MK,int8[64,512]NK,w64)->int32");
   bool largest = false, least = false;
@@ -132,7 +132,7 @@ TEST(Inputs, NarrowWeightsAreNarrowAndMeetTheLargestData) {
 TEST(Inputs, OfMoreBytesThanThereAreAreRefusedBeforeTheyAreMade) {
   const Workload small = Parsed("dense(float32[2,8]MK,float32[4,8]NK)->float32");
   const Epilogue epilogue = *Epilogue::Parse("add(tensor:float32);add(channel:float32)");
-  // 64 bytes of data and 32 of the operand six times, 128 of weights five, 32 of results four
+  // 64 bytes of data and 32 of the operand six times, 128 of weights five times, 32 of results four
   // times.
   const std::int64_t needed = 6 * (64 + 32) + 5 * 128 + 4 * 32;
   EXPECT_TRUE(CheckInputMemory(small, epilogue, needed).ok());
@@ -198,7 +198,7 @@ TEST(Inputs, TheFreshCheckIsAnotherOneEachTimeAndComesBackFromItsFile) {
   EXPECT_EQ(ReadExpected(path, workload, Epilogue()).status().code(), StatusCode::kCorrupt);
 }
 
-// A candidate's process that found it could give the right result back without computing.
+// A candidate's process that found it could return the correct result without computing.
 TEST(OperandCacheDeathTest, ProcessesDoNotInheritTheFreshCheck) {
   KernelSpec kernel;
   kernel.workload = Parsed("dense(float32[8,64]MK,float32[4,64]NK)->float32");
@@ -226,7 +226,7 @@ TEST(OperandCacheDeathTest, ProcessesDoNotInheritTheFreshCheck) {
   const volatile std::byte* places[] = {kernel_operands->fresh[0]->data(),
                                         kernel_operands->fresh_expected->value.data()};
   for (const volatile std::byte* place : places) {
-    (void)*place;  // here it is
+    (void)*place;  // readable here
     const pid_t pid = ::fork();
     if (pid == 0) {
       ::signal(SIGSEGV, SIG_DFL);

@@ -219,7 +219,7 @@ TEST(Messages, LaunchesThatNoDriverTakesAreRefused) {
       {"/launches/0/operands", {2, 0, 99}},
       {"/launches/0/operands", {-1, 0, 1}},
       {"/launches/0/shape/0", 7},
-      {"/launches/0/shape/7", 1 << 20},  // more than the operands hold
+      {"/launches/0/shape/7", 1 << 20},  // more than the size of the operands
       {"/launches/0/shape/8", std::int64_t{1} << 40},
       {"/launches/1/grid", {0, 1, 1}},
       {"/launches/1/grid", {1, 1 << 20, 1}},
@@ -241,13 +241,13 @@ TEST(Messages, LaunchesThatNoDriverTakesAreRefused) {
     EXPECT_EQ(RunOrderFrom(json, KnownTasks()).status().code(), StatusCode::kCorrupt)
         << place << value;
   }
-  // A convolution's groups are divided by.
+  // The groups of a convolution are a divisor.
   Json json = ToJson(order);
   json["items"][0]["kernel"]["launches"][0]["shape"][0] = TW_LIBRARY_CONVOLUTION;
   EXPECT_TRUE(RunOrderFrom(json, KnownTasks()).ok());
   json["items"][0]["kernel"]["launches"][0]["shape"][16] = 0;
   EXPECT_EQ(RunOrderFrom(json, KnownTasks()).status().code(), StatusCode::kCorrupt);
-  // A processor's kernels are not launched at all.
+  // CPU kernels have no launches.
   json = ToJson(order);
   json["items"][0]["kernel"]["task"] = 9;
   EXPECT_THAT(RunOrderFrom(json, KnownTasks()).status().message(),

@@ -1,6 +1,6 @@
-// Orders of a runner, mutated past their framing: every field takes values that nobody would send.
-// A runner answers each, or ends with an error in words; it dies of no signal, hangs on no file and
-// takes no memory without end. For longer than a moment: bench/runner_orders.sh.
+// Mutated orders to a runner with correct framing: every field takes values that no supervisor
+// sends. A runner answers each one or ends with an error message. It must not die of a signal,
+// block on a file or allocate without limit. bench/runner_orders.sh runs the test for longer.
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -25,13 +25,13 @@ constexpr int kOrders = 120;
 constexpr double kSendSeconds = 60;
 constexpr int kWaitMilliseconds = 200, kAnswerWaits = 150;
 
-/// The task of all orders, which is told before each.
+/// Returns the task of all orders, which is sent before each.
 TaskMessage TaskOf(std::uint64_t number) {
   const Candidate candidate = DenseCandidate();
   return {number, {candidate.task.workload, candidate.epilogue, candidate.task.target}};
 }
 
-/// The order that all others are made of: a dense of float32, right in every field.
+/// Returns the order that all others are derived from: a float32 dense with only valid fields.
 Json WholeOrder(const std::string& reference) {
   const Candidate candidate = DenseCandidate();
   const Workload& workload = candidate.task.workload;
@@ -61,7 +61,7 @@ class Mutator {
   Random& random() { return random_; }
 
  private:
-  /// Every value of the tree but the root.
+  /// Collects every value of the tree except the root.
   static void Collect(Json& json, std::vector<Json*>& all) {
     for (Json& inner : json) {
       all.push_back(&inner);
@@ -105,7 +105,7 @@ class Mutator {
                                           std::numeric_limits<std::int64_t>::max(),
                                           std::numeric_limits<std::int64_t>::min()};
     constexpr double kNumbers[] = {0.5, -1.0, 1e300, -1e300, 1e-300, 60, 1e19};
-    // Mostly of the same kind: others are refused at once.
+    // Mostly values of the same type: others are rejected at once.
     if (instead_of.is_string() && random_.Below(8) != 0)
       return texts_[random_.Below(texts_.size())];
     if (instead_of.is_number() && random_.Below(8) != 0) {
@@ -120,7 +120,7 @@ class Mutator {
   std::vector<std::string> texts_;
 };
 
-/// Kilobytes of memory that a process has had at most; 0 if it is gone.
+/// Returns the peak memory of a process in kilobytes; 0 if it has ended.
 std::int64_t PeakOf(int pid) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(status, line);) {
@@ -129,10 +129,11 @@ std::int64_t PeakOf(int pid) {
   return 0;
 }
 
-/// Waits for `count` lines, or the end of the process. Empty if one came; else what is wrong.
-/// words: gets what it said at its end.
+/// Waits for `count` lines, or the end of the process. Returns an empty text if one came, otherwise
+/// the error. words: receives the process's last error output.
 std::string WaitForAnswer(PipeTransport& process, std::size_t count, std::string* words = nullptr) {
-  // Waits are counted, not timed: a test that was stopped (SIGSTOP) with its runner blames nobody.
+  // Waits are counted instead of timed: if the test was stopped (SIGSTOP) together with its runner,
+  // no wait fails.
   for (int waits = kAnswerWaits; waits > 0;) {
     auto open = process.Receive();
     if (!open.ok()) return open.status().message();
@@ -142,7 +143,7 @@ std::string WaitForAnswer(PipeTransport& process, std::size_t count, std::string
     if (!*open) {
       const std::string ended = process.End(/*at_once=*/false);
       if (words != nullptr) *words = ended;
-      const bool in_words = ended.starts_with("exit code 1: ");  // long ones are cut
+      const bool in_words = ended.starts_with("exit code 1: ");  // long messages are truncated
       return in_words ? "" : "ended with " + ended;
     }
     pollfd watched{process.descriptors().front(), POLLIN, 0};
@@ -152,7 +153,7 @@ std::string WaitForAnswer(PipeTransport& process, std::size_t count, std::string
   return "no answer";
 }
 
-/// Starts a runner. Empty if it is ready; else what is wrong.
+/// Starts a runner. Returns an empty text if it is ready, otherwise the error.
 std::string Configure(PipeTransport& process, const RunWorkerSettings& settings) {
   if (!process.Connect().ok()) return "cannot be started";
   (void)process.Send(LineOf(ToJson(settings)), kSendSeconds);
@@ -202,7 +203,7 @@ TEST(RunnerOrders, MutatedOnesEndInAnAnswerOrAnError) {
   SubprocessOptions options;
   options.command = {MEASURE_RUNNER};
   PipeTransport process(options);
-  ::signal(SIGPIPE, SIG_IGN);  // a runner may have ended by the order before
+  ::signal(SIGPIPE, SIG_IGN);  // a runner may have ended after the previous order
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
   Json whole = WholeOrder(reference);
@@ -212,7 +213,7 @@ TEST(RunnerOrders, MutatedOnesEndInAnAnswerOrAnError) {
     if (!process.connected()) {
       ASSERT_EQ(Configure(process, settings), "");
     }
-    const auto number = static_cast<std::int64_t>(orders) + 1;  // another task each time
+    const auto number = static_cast<std::int64_t>(orders) + 1;  // a new task each time
     Json task = ToJson(TaskOf(static_cast<std::uint64_t>(number)));
     if (mutator.random().Below(2) == 0) task = mutator.Mutated(std::move(task));
     whole["items"][0]["kernel"]["task"] = number;
@@ -221,20 +222,20 @@ TEST(RunnerOrders, MutatedOnesEndInAnAnswerOrAnError) {
     const bool races = items != order.end() && items->is_array();
     const std::size_t answers = races ? items->size() : 1;
     (void)process.Send(LineOf(task) + LineOf(order), kSendSeconds);
-    if (answers == 0) continue;  // nothing to be done: the next order's answer is waited for
+    if (answers == 0) continue;  // nothing to do: the next order's answer is awaited
     ASSERT_EQ(WaitForAnswer(process, answers), "") << order.dump().substr(0, 3000);
     if (process.connected()) {
       EXPECT_LT(PeakOf(process.pid()), 1 << 20) << order.dump();
     }
   }
   if (seconds > 0) std::printf("%d orders in %.0f s\n", orders, clock.MonotonicSeconds() - start);
-  // One that nothing was done to is as good as ever.
+  // An unchanged order still works.
   (void)process.End(/*at_once=*/true);
   ASSERT_EQ(Configure(process, settings), "");
   whole["items"][0]["kernel"]["task"] = 1;
   ASSERT_TRUE(process.Send(LineOf(ToJson(TaskOf(1))) + LineOf(whole), kSendSeconds).ok());
   ASSERT_EQ(WaitForAnswer(process, 1), "");
-  // ... and one whose file is not what it names is loaded by nobody.
+  // ... and if the contents of a file do not match its name, it is not loaded.
   whole["items"][0]["kernel"]["artifact_name"] = "artifact.0.5";
   ASSERT_TRUE(process.Send(LineOf(whole), kSendSeconds).ok());
   std::string words;

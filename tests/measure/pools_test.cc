@@ -1,5 +1,5 @@
-// Build pool, runner pool and the health of the machine, with workers that are the test: what only
-// happens when an order is lost, a connection breaks, or an answer comes too late.
+// Build pool, runner pool and machine health with workers that the test simulates, for events such
+// as lost orders, broken connections and late answers.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ class PoolsTest : public testing::Test {
       lost_.emplace_back(why, seconds);
     };
   }
-  /// The pools, with the builders of the settings and so many runners.
+  /// Creates the pools with the builders of the settings and this number of runners.
   void Start(int runners = 1, bool remote = false) {
     settings_.remote = remote;
     const PoolContext context{settings_, jobs_, health_, clock_};
@@ -64,12 +64,12 @@ class PoolsTest : public testing::Test {
     run_->Dispatch();
     build_->Dispatch();
   }
-  /// What the worker says is heard, and it gets what is next.
+  /// Delivers a message of the worker and sends it its next order.
   void Say(FakeTransport& worker, const Json& message) {
     worker.coming.push_back(message.dump());
     HearAll();
   }
-  /// The connection breaks, or the process ends.
+  /// Breaks the connection, or ends the process.
   void Break(FakeTransport& worker, const std::string& last_words) {
     worker.closed = true;
     worker.last_words = last_words;
@@ -97,7 +97,7 @@ class PoolsTest : public testing::Test {
     Say(runner, ToJson(handshake));
   }
   static Json Probed(const std::string& problem = "") { return ToJson(ProbeReply{problem}); }
-  /// Builder and runner say that the probe went well, and the reference results are made.
+  /// Lets builder and runner report a successful probe job, and the reference builder its results.
   void BecomeReady() {
     Say(builder(), Probed());
     if (!settings_.remote) Say(runner(), Probed());
@@ -110,7 +110,7 @@ class PoolsTest : public testing::Test {
     reply.reference = path;
     Say(*builders_.back(), ToJson(reply));
   }
-  /// A job for a builder.
+  /// Adds a job that needs a builder.
   JobId AddJob(std::uint64_t ticket) {
     Job job;
     job.request = RequestFor(ticket, DenseCandidate());
@@ -118,7 +118,7 @@ class PoolsTest : public testing::Test {
     Dispatch();
     return id;
   }
-  /// A job that needs no builder.
+  /// Adds a job that needs no builder.
   JobId AddBuilt(std::uint64_t ticket) {
     Job job;
     job.request = RequestFor(ticket, DenseCandidate());
@@ -127,7 +127,7 @@ class PoolsTest : public testing::Test {
     Dispatch();
     return id;
   }
-  /// The answer to the builder's last order.
+  /// Answers the builder's last order.
   void AnswerBuild(FakeTransport& worker, Outcome outcome = Outcome::kOk,
                    FaultDomain fault_domain = FaultDomain::kCandidate, double seconds = 0) {
     const Json order = worker.Last("build");
@@ -153,7 +153,7 @@ class PoolsTest : public testing::Test {
     for (const Json& item : run["items"]) tickets.push_back(item["ticket"].get<JobId>());
     return tickets;
   }
-  /// What the runner works on: the items of its last order.
+  /// Returns the jobs in the runner's last order.
   static std::vector<JobId> RunBy(const FakeTransport& runner) {
     return TicketsOf(runner.Last("run"));
   }
@@ -166,7 +166,7 @@ class PoolsTest : public testing::Test {
     reply.device = ProbeHostCpu().ToString();
     Say(worker, ToJson(reply));
   }
-  /// Tickets and outcomes of what was finished since this was last asked.
+  /// Returns tickets and outcomes that finished since the last call.
   std::vector<std::pair<std::uint64_t, Outcome>> Finished() {
     std::vector<std::pair<std::uint64_t, Outcome>> all;
     for (const Reply& reply : jobs_.TakeFinished()) {
@@ -196,9 +196,9 @@ class PoolsTest : public testing::Test {
   MachineHealth health_{settings_, folder_->path(), jobs_, clock_};
   std::unique_ptr<BuildPool> build_;
   std::unique_ptr<RunnerPool> run_;
-  std::vector<FakeTransport*> builders_, runners_;  // the last builder makes references
+  std::vector<FakeTransport*> builders_, runners_;  // the last builder computes references
   std::vector<std::pair<std::string, double>> lost_;
-  std::string reason_;  // of the last one that was finished
+  std::string reason_;  // of the last finished job
 };
 
 TEST_F(PoolsTest, ACandidateIsBuiltThenRun) {
@@ -302,7 +302,7 @@ TEST_F(PoolsTest, BuildersStandStillWhileARaceIsRun) {
   settings_.builders = 2;
   Start();
   (void)AddJob(7);
-  FakeTransport& busy = *builders_[1];  // while the first one probes
+  FakeTransport& busy = *builders_[1];  // while the first one runs a probe job
   ASSERT_EQ(busy.Count("build"), 1U);
   BecomeReady();
   AddRace();
@@ -329,7 +329,7 @@ TEST_F(PoolsTest, AGuestBuildsWhileTheRunnerHasNothingToDo) {
   Start();
   const auto pause = [this] { build_->Pause(run_->blocks_builders(), run_->busy()); };
   FakeTransport& opportunistic_builder = *builders_[1];
-  (void)AddJob(1);  // while the other builder probes
+  (void)AddJob(1);  // while the other builder runs a probe job
   EXPECT_EQ(opportunistic_builder.Count("build"), 0U) << "builds do not hold the runner up";
   BecomeReady();
   AnswerBuild(builder(), Outcome::kBuildFailed, FaultDomain::kCandidate, 0.5);
@@ -382,7 +382,7 @@ TEST_F(PoolsTest, AnAnswerAboutAJobThatIsGoneIsNoHarm) {
   (void)AddJob(2);
   ASSERT_EQ(builder().Count("build"), 1U);
   EXPECT_THAT(jobs_.CancelPending(), ElementsAre(2U));
-  AnswerBuild(builder());  // before anybody ended it
+  AnswerBuild(builder());  // before it was killed
   EXPECT_TRUE(builder().connected());
   jobs_.AbandonAll(Unavailable("no room"));
   AnswerRun(runner(), run);
@@ -396,7 +396,7 @@ TEST_F(PoolsTest, AnAnswerThatNobodyAskedForLosesTheWorker) {
   BecomeReady();
   AnswerRun(runner(), 77);
   EXPECT_FALSE(runner().connected());
-  Pass(0.1);  // a probe decides whose fault it was
+  Pass(0.1);  // a probe job decides the fault domain
   Greet(runner());
   Say(builder(), Probed());
   Say(runner(), Probed());
@@ -438,7 +438,7 @@ TEST_F(PoolsTest, ARunnerIsGivenUpWhileOthersGoOn) {
   EXPECT_THAT(Finished(), ElementsAre(Is(7, Outcome::kOk)));
   EXPECT_EQ(lost_.size(), calls);
   EXPECT_TRUE(jobs_.broken().ok());
-  // With the last one it is over, and what waits is lost with it.
+  // After the last one the measurer ends, and waiting jobs are lost.
   (void)AddJob(8);
   runners_[1]->refusal = runners_[0]->refusal;
   Break(*runners_[1], "exit code 255");
@@ -461,7 +461,7 @@ TEST_F(PoolsTest, ARaceMovesToAnotherRunnerOnce) {
   const auto trials = jobs_.TakeRaceResult();
   ASSERT_TRUE(trials);
   for (const Trial& trial : *trials) EXPECT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
-  // Its second runner was the last try.
+  // The second runner was the last attempt.
   AddRace();
   ASSERT_THAT(RunBy(*runners_[1]), ElementsAre(3U, 4U));
   Pass(1);
@@ -524,7 +524,7 @@ TEST_F(PoolsTest, ARaceOfTheOnlyRunnerIsLostWithIt) {
 
 TEST_F(PoolsTest, AnArtifactDamagedOnTheWayCostsOneCandidate) {
   Start(1, /*remote=*/true);
-  // The other end is a runner's: it keeps the files, and ends at an order for one that is damaged.
+  // The other end simulates a runner: it keeps the files, and ends at an order with a damaged one.
   auto files = std::make_unique<FileReceiver>();
   int damaged = 1;
   std::string refused;
@@ -545,7 +545,7 @@ TEST_F(PoolsTest, AnArtifactDamagedOnTheWayCostsOneCandidate) {
   BecomeReady();
   ASSERT_THAT(RunBy(runner()), ElementsAre(first));
   ASSERT_THAT(refused, HasSubstr("arrived damaged"));
-  files = std::make_unique<FileReceiver>();  // a new runner has none
+  files = std::make_unique<FileReceiver>();  // a new runner has no files
   Break(runner(), "exit code 1: worker: " + refused);
   EXPECT_THAT(Finished(), ElementsAre(Is(1, Outcome::kDeviceLost)));
   EXPECT_THAT(reason_, HasSubstr("arrived damaged"));

@@ -48,7 +48,7 @@ TEST_F(ProbeBaselinesTest, NonsenseIsNothingKnown) {
         "{\"canaries\":2,\"device\":\"cpu\",\"runs\":[1,[],[1,2],[1.7e9,\"a\",1,1,1],[1.8e9,1,1,1,"
         "1]]}",
         "{\"canaries\":2,\"device\":\"cpu\",\"runs\":[[1.7e9,-1,1e300,0,5]]}",
-        // of canaries that did other work
+        // of probes that did other work
         "{\"device\":\"cpu\",\"runs\":[[1.7e9,1e-5,1e-5,1e-5,1e-5]]}"}) {
     ASSERT_TRUE(WriteFile(path_, text).ok());
     EXPECT_EQ(ReadProbeBaselines(path_, "cpu", kNow + 1), ProbeBaselines{}) << text;

@@ -11,7 +11,7 @@
 
 namespace tilewright::measure {
 
-/// Settings for tests: real workers from the test worker program, short limits.
+/// Returns settings for tests: real workers from the test worker program, short limits.
 inline ProcessMeasurerSettings TestSettings() {
   ProcessMeasurerSettings settings;
   settings.build_command = {MEASURE_WORKER, "build"};
@@ -23,7 +23,7 @@ inline ProcessMeasurerSettings TestSettings() {
   return settings;
 }
 
-/// The workload of the artifacts in faults.c.
+/// Returns the workload of the artifacts in faults.c.
 inline Candidate DenseCandidate() {
   Candidate candidate;
   auto workload = Workload::Parse("dense(float32[4,16]MK,float32[32,16]NK)->float32");
@@ -51,7 +51,7 @@ inline Fault ArtifactFault(std::string symbol) {
   return fault;
 }
 
-/// The next trial, however long the workers take (they have limits of their own).
+/// Returns the next trial without a time limit (the workers have their own limits).
 inline Reply NextReply(Measurer& measurer) {
   auto reply = measurer.Next(120);
   if (!reply.ok() || !reply->has_value()) {

@@ -16,7 +16,8 @@
 namespace tilewright::measure {
 namespace {
 
-/// The default config of a template, the first one that serves the workload if none is named.
+/// Returns the default config of a template; without a name, of the first one that serves the
+/// workload.
 Candidate ConvCandidate(const char* key, const char* epilogue, const char* target_text = "native",
                         const TemplateEntry* entry = nullptr) {
   Candidate candidate;
@@ -88,7 +89,7 @@ TEST(ProcessMeasurer, IntegersWithARequantizingEpilogueAreExact) {
   EXPECT_EQ(reply.trial.max_abs_error, 0);
 }
 
-// Blocks of output channels round 24 up: everything per channel has to follow, whatever the
+// Blocks of output channels round 24 up: every per-channel operand has to follow, in every
 // template.
 TEST(ProcessMeasurer, ChannelsThatFillNoBlockAreRight) {
   auto measurer = MakeMeasurer();
@@ -99,7 +100,7 @@ TEST(ProcessMeasurer, ChannelsThatFillNoBlockAreRight) {
     const Candidate candidate =
         ConvCandidate(key, "add(channel:int32);shift_right(7);cast(int8)", "native", entry);
     Request request = RequestFor(1, candidate);
-    request.best_seconds = 0;  // a much slower one than the task's best would be left unverified
+    request.best_seconds = 0;  // a much slower one than the task's best would not be verified
     ASSERT_TRUE(measurer->Submit(request).ok());
     const Reply reply = NextReply(*measurer);
     EXPECT_EQ(reply.trial.outcome, Outcome::kOk) << entry->key << ": " << reply.trial.reason;
@@ -107,7 +108,7 @@ TEST(ProcessMeasurer, ChannelsThatFillNoBlockAreRight) {
   }
 }
 
-// A library makes its code and starts threads of its own in the candidate's process.
+// A library generates its code and starts its own threads in the candidate's process.
 TEST(ProcessMeasurer, ACallOfALibraryIsATrialLikeOthers) {
   const KernelLibrary& library = *FindLibrary("dnnl");
   const auto version = LibraryVersion(library);
@@ -117,7 +118,7 @@ TEST(ProcessMeasurer, ACallOfALibraryIsATrialLikeOthers) {
     const Candidate candidate = ConvCandidate(kConv, "add(channel:float32);relu", target,
                                               BuiltInTemplates().Find("conv2d.dnnl"));
     Request request = RequestFor(1, candidate);
-    request.best_seconds = 0;  // a much slower one than the task's best would be left unverified
+    request.best_seconds = 0;  // a much slower one than the task's best would not be verified
     ASSERT_TRUE(measurer->Submit(request).ok());
     const Trial trial = NextReply(*measurer).trial;
     ASSERT_EQ(trial.outcome, Outcome::kOk) << target << ": " << trial.reason;
@@ -161,7 +162,7 @@ TEST(ProcessMeasurer, AnIllegalConfigIsInvalidWithItsReason) {
   EXPECT_THAT(reply.trial.reason, testing::HasSubstr("no template no_such_template"));
 }
 
-// Neither the process that makes the reference nor the runner dies of it.
+// Neither the process that computes the reference nor the runner ends.
 TEST(ProcessMeasurer, AWorkloadThatFitsNoMemoryIsSaidToBeSo) {
   auto measurer = MakeMeasurer();
   const char* key = "dense(float32[1000000,1000000]MK,float32[1000000,1000000]NK)->float32";
@@ -197,7 +198,7 @@ TEST(ProcessMeasurer, ARaceMeasuresTheFinalistsInTurns) {
   EXPECT_EQ((*trials)[1].outcome, Outcome::kInvalid);
   EXPECT_EQ((*trials)[2].outcome, Outcome::kOk);
   EXPECT_GT((*trials)[0].samples.size(), 10U);
-  // And it goes on as usual afterwards.
+  // Afterwards it continues normally.
   ASSERT_TRUE(measurer->Submit(RequestFor(1, good)).ok());
   EXPECT_EQ(NextReply(*measurer).trial.outcome, Outcome::kOk);
 }
@@ -247,7 +248,7 @@ TEST(ProcessMeasurer, AWorkerKilledWhileIdleIsReplaced) {
   ASSERT_TRUE(measurer->Submit(RequestFor(1, ConvCandidate(kConv, ""))).ok());
   EXPECT_EQ(NextReply(*measurer).trial.outcome, Outcome::kOk);
   for (int pid : measurer->worker_pids()) ::kill(pid, SIGKILL);
-  // Whether the dead runner gets the order or a new one does depends on the moment.
+  // Timing decides whether the dead runner gets the order or a new one.
   ASSERT_TRUE(measurer->Submit(RequestFor(2, ConvCandidate(kConv, ""))).ok());
   (void)NextReply(*measurer);
   ASSERT_TRUE(measurer->Submit(RequestFor(3, ConvCandidate(kConv, ""))).ok());

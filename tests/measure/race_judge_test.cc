@@ -1,5 +1,5 @@
-// The judge of races on made-up streams of samples: quiet, in bursts, of two modes, drifting,
-// always disturbed.
+// The judge of races on synthetic streams of samples: clean, with bursts of noise, bimodal,
+// drifting, and always noisy.
 #include "measure/race_judge.h"
 
 #include <gtest/gtest.h>
@@ -14,16 +14,16 @@
 #include "src/base/random.h"
 #include "tests/support/set_clock.h"
 
-// Races of made-up kernels on made-up machines: the truth is known, time passes where the test says
-// so, and a seed makes every run the same.
+// Simulated races of synthetic kernels on fake machines: the true times are known, the test
+// advances the clock, and a seed makes every run reproducible.
 
 namespace tilewright::measure {
 namespace {
 
-/// A machine: how much slower everything is at a moment, and whether a canary sees it.
+/// A machine: its slowdown over time, and whether the interference probe detects it.
 struct Weather {
   std::string name;
-  bool seen = true;  ///< by canaries
+  bool seen = true;  ///< by the interference probe
   /// Made for each seed: the slowdown at a time (1: none), and of single samples.
   std::function<std::function<double(double)>(Random&)> slowdown;
   double spikes = 0;  ///< share of single samples that take 1.35 times as long
@@ -51,7 +51,7 @@ std::vector<Weather> Weathers() {
   return {
       {"clean", true, [=](Random&) { return quiet; }},
       {"bursts", true, Bursts},
-      {"bursts that no canary sees", false, Bursts},
+      {"bursts that no probe detects", false, Bursts},
       {"two modes", true, [=](Random&) { return quiet; }, 0.5},
       {"drift", true,
        [](Random&) {
@@ -73,7 +73,7 @@ struct Raced {
   std::size_t slices = 0;
 };
 
-/// known: what trials in quiet moments said; empty: nothing.
+/// known: times of clean trials; empty: none.
 Raced RunSimulated(const std::vector<double>& truth, const std::vector<double>& known,
                    const Weather& weather, std::uint64_t seed, double wait_seconds) {
   Random random(seed);
@@ -89,8 +89,7 @@ Raced RunSimulated(const std::vector<double>& truth, const std::vector<double>& 
       [&](std::size_t i) {
         ++raced.slices;
         std::vector<double> samples;
-        clock.now +=
-            truth[i] * slowdown(clock.now);  // the first call, which brings the caches back
+        clock.now += truth[i] * slowdown(clock.now);  // the first call, which warms the caches
         for (double spent = 0; spent < 2e-3;) {
           double sample = truth[i] * slowdown(clock.now) * (1 + 0.004 * random.Uniform());
           if (random.Uniform() < weather.spikes) sample *= 1.35;
@@ -157,7 +156,7 @@ TEST(RaceJudge, WithoutWaitingABurstIsSaidToBeOne) {
   Weather weather;
   weather.slowdown = [](Random&) { return [](double now) { return now < 1005 ? 1.5 : 1.0; }; };
   for (const std::vector<double>& known : {std::vector<double>{}, kTruth}) {
-    weather.seen = known.empty();  // by canaries, or by what is known
+    weather.seen = known.empty();  // by probes, or by the known times
     EXPECT_TRUE(RunSimulated(kTruth, known, weather, 1, 0).noisy);
     const Raced waited = RunSimulated(kTruth, known, weather, 1, 10);
     EXPECT_FALSE(waited.noisy);
@@ -169,7 +168,7 @@ TEST(RaceJudge, WithoutWaitingABurstIsSaidToBeOne) {
 TEST(RaceJudge, AQuietRaceIsShortAndDropsTheSlowOnes) {
   const Raced raced = RunSimulated(kTruth, kTruth, Weathers().front(), 1, 10);
   EXPECT_LT(raced.seconds, 0.5);
-  // Four rounds of all, then those within 2 % only.
+  // Four rounds with all racers, then only those within 2 %.
   EXPECT_LT(raced.slices, 60U);
   EXPECT_GT(raced.estimates[4].value, 1.59e-3) << "known, though it was out";
 }
@@ -190,7 +189,7 @@ TEST(RaceJudge, TheAnchorStaysAndTheFailedLeave) {
   EXPECT_EQ(judge.CleanFraction(0), 1);
 }
 
-// Samples from 1.273 to 2.2 ms with the same minimum for all, and canaries that saw nothing.
+// Samples from 1.273 to 2.2 ms with the same minimum for all, while the probes detected nothing.
 TEST(RaceJudge, AFewFastRoundsShowThatTheOthersWereNotQuiet) {
   RaceJudge judge({0, 0}, RaceJudge::kNoAnchor);
   for (int round = 0; round < 12; ++round) {
@@ -206,7 +205,7 @@ TEST(RaceJudge, AFewFastRoundsShowThatTheOthersWereNotQuiet) {
   EXPECT_NEAR(judge.CleanFraction(0), 0.25, 1e-9);
 }
 
-/// A race of one kernel of 1 ms whose time follows the delays of memory by so much.
+/// Returns a race of one kernel of 1 ms whose time follows the memory delays by this factor.
 RaceJudge RaceWithDelays(const std::vector<double>& delay_seconds, double follows) {
   RaceJudge judge({0}, RaceJudge::kNoAnchor);
   for (const double delay : delay_seconds) {
@@ -219,12 +218,13 @@ RaceJudge RaceWithDelays(const std::vector<double>& delay_seconds, double follow
 
 TEST(RaceJudge, ADelayOfMemoryThatTheRacersDoNotNoticeIsNoNoise) {
   EXPECT_FALSE(RaceWithDelays({150e-6, 300e-6, 100e-6, 260e-6, 200e-6, 170e-6}, 0).noisy());
-  // One that they do, in all rounds alike: nobody can say what they took without it.
+  // A delay that affects all rounds alike: the time without it is unknown.
   EXPECT_TRUE(RaceWithDelays({200e-6, 201e-6, 200e-6, 202e-6, 200e-6, 201e-6}, 1).noisy());
   EXPECT_TRUE(RaceWithDelays({200e-6, 201e-6, 200e-6, 202e-6, 200e-6, 201e-6}, 0).noisy());
-  // By turns: what is left in the fastest rounds is as much as what the others have more.
+  // Alternating delays: the remaining delay of the fastest rounds is as large as the additional
+  // delay of the others.
   EXPECT_TRUE(RaceWithDelays({60e-6, 120e-6, 61e-6, 119e-6, 60e-6, 125e-6}, 1).noisy());
-  // Too short for any of them.
+  // Too short for an effect on any of them.
   EXPECT_FALSE(RaceWithDelays({20e-6, 21e-6, 20e-6, 22e-6, 20e-6, 21e-6}, 1).noisy());
 }
 

@@ -1,4 +1,4 @@
-// A runner at the other end of a connection: the commands here stand for "ssh board ...".
+// A runner at the other end of a connection: shell commands replace "ssh board ...".
 
 #include "measure/supervisor/file_sender.h"
 
@@ -39,7 +39,7 @@ std::unique_ptr<ProcessMeasurer> MakeRemote(const ProcessMeasurerSettings& setti
   return *std::move(made);
 }
 
-/// Runs a kernel that is right, and one that is wrong, by the runner.
+/// Runs a correct and an incorrect kernel with the runner.
 void ExpectWorks(const std::string& command) {
   const auto identity = ProbeRunner(command);
   ASSERT_TRUE(identity.ok()) << identity.status().message();
@@ -56,7 +56,7 @@ void ExpectWorks(const std::string& command) {
   }
 }
 
-/// Whether a command of the system works here.
+/// Returns whether a system command works on this machine.
 bool Works(const std::string& command) {
   return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
 }
@@ -84,7 +84,7 @@ TEST(RemoteRunner, NeedsNoNetworkOfItsOwn) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// An emulator has no room for a sanitizer's memory.
+// An emulator lacks the address space for a sanitizer's shadow memory.
 TEST(RemoteRunner, TellsWhatItIsItself) {
   const std::string emulator = "qemu-x86_64";
   if (!Works(emulator + " /bin/true")) GTEST_SKIP() << "needs qemu-user";
@@ -100,12 +100,12 @@ TEST(RemoteRunner, TellsWhatItIsItself) {
 TEST(RemoteRunner, AConnectionThatBreaksCostsOneCandidateOnly) {
   auto folder = ScopedTempDir::Create("tilewright-remote-test");
   ASSERT_TRUE(folder.ok());
-  // The first connection ends after the greeting, the second before it.
+  // The first connection ends after the handshake, the second before it.
   const std::string command = "cd " + folder->path() + "; if mkdir one 2>/dev/null; then " +
                               kRunner + " | head -n 1; elif mkdir two 2>/dev/null; then exit 3; " +
                               "else exec " + kRunner + "; fi";
   ProcessMeasurerSettings settings = RemoteSettings(command, ProbeHostCpu());
-  std::vector<std::string> reasons;  // read when the measurer's thread has ended
+  std::vector<std::string> reasons;  // read after the measurer's thread has ended
   settings.on_lost = [&](const std::string& why, double) { reasons.push_back(why); };
   auto measurer = MakeRemote(settings);
   std::vector<Trial> trials;
@@ -165,11 +165,11 @@ TEST(RemoteRunner, AnotherDeviceIsNotTakenForIt) {
   EXPECT_THAT(next.status().message(), HasSubstr("another device answered"));
 }
 
-// Two boards of a device: both work, and what one of them loses the other goes on without.
+// Two boards of one device: both work, and the second continues with the jobs that the first loses.
 TEST(RemoteRunner, SeveralShareTheWork) {
   const auto folder = ScopedTempDir::Create("tilewright-remote-test");
   ASSERT_TRUE(folder.ok());
-  // Each waits at its first order until the other has one, too; the second ends after that one.
+  // Each waits in its first order until the other has one too; the second then ends.
   const auto noting = [&](const std::string& me, const std::string& other, const char* then) {
     return "cd " + folder->path() + "; " + kRunner +
            " | while read -r line; do case $line in *'\"ran\"'*) touch " + me + "; while ! [ -e " +

@@ -9,7 +9,8 @@
 namespace tilewright::measure {
 namespace {
 
-/// A kernel whose every call takes `call_seconds(now)`, on a core that is disturbed when told.
+/// A kernel whose every call takes `call_seconds(now)`, on a core that is noisy when the test says
+/// so.
 class FakeSubject final : public Benchmarkable {
  public:
   explicit FakeSubject(SetClock& clock) : clock_(clock) {}
@@ -76,7 +77,7 @@ TEST(Sampling, AShortKernelIsBatched) {
 
 TEST(Sampling, DisturbedSlicesDoNotCount) {
   Bench bench;
-  // 10 ms quiet, 10 ms disturbed, and so on.
+  // 10 ms clean, 10 ms noisy, and so on.
   bench.subject.noisy = [](double now) { return static_cast<int>(now * 100) % 2 == 1; };
   bench.settings.min_converged_samples = 20;
   const SampleSet set = bench.Take(0);
@@ -106,7 +107,8 @@ TEST(Sampling, TheMemoryCanaryRunsBeforeAndAfter) {
   EXPECT_EQ(set.memory_probe_times.size(), 2U);
 }
 
-// A canary costs a call that brings the tensors back: calls of 2 ms are 8 between two of them.
+// A probe costs a call that reloads the tensors into the caches: there are 8 calls of 2 ms between
+// two probes.
 TEST(Sampling, LongerCallsHaveFewerMemoryCanaries) {
   for (const double call : {1e-3, 2e-3}) {
     Bench bench;
@@ -122,7 +124,7 @@ TEST(Sampling, LongerCallsHaveFewerMemoryCanaries) {
   }
 }
 
-// The core is quiet: only the canary of the kernel's own level of memory sees the neighbour.
+// The core is idle: only the probe of the kernel's memory level detects the interference.
 TEST(Sampling, WhatOnlyTheMemoryCanarySeesDoesNotCountAsQuiet) {
   Bench bench;
   bench.subject.memory_probe = 100e-6;
@@ -132,7 +134,7 @@ TEST(Sampling, WhatOnlyTheMemoryCanarySeesDoesNotCountAsQuiet) {
   gate.SetReference(100e-6);
   gate.Add(90, 100e-6);
   MemoryDelayEstimator memory(
-      2, gate, MemoryInterferenceProbe::BytesReadAt(2));  // which takes the canary 100 us
+      2, gate, MemoryInterferenceProbe::BytesReadAt(2));  // for which the probe takes 100 us
   const SampleSet set =
       CollectSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3, 0, &memory);
   EXPECT_GE(set.clean.size(), 4U);
@@ -155,7 +157,7 @@ TEST(MemoryDelayEstimator, ADelayIsByWhatTheKernelReads) {
   gate.SetReference(100e-6);
   gate.Add(90, 100e-6);
   const MemoryDelayEstimator watch(2, gate, MemoryInterferenceProbe::BytesReadAt(2) / 2);
-  EXPECT_EQ(watch.DelaySeconds(105e-6), 0) << "no canary is more even than that";
+  EXPECT_EQ(watch.DelaySeconds(105e-6), 0) << "no probe is more even than that";
   EXPECT_NEAR(watch.DelaySeconds(300e-6), 100e-6, 1e-9);
   EXPECT_EQ(MemoryDelayEstimator().DelaySeconds(1), 0);
 }

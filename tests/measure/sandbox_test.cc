@@ -27,7 +27,8 @@ namespace {
 
 constexpr std::uint32_t kPid = 4711;
 
-/// What a kernel does with the program, as far as it uses the instructions; 0 if it goes astray.
+/// Returns the action that the kernel takes for the program, for the instructions that it uses; 0
+/// for an invalid program.
 std::uint32_t Evaluate(const std::vector<sock_filter>& program, const seccomp_data& data) {
   std::uint32_t accumulator = 0;
   for (std::size_t at = 0; at < program.size(); ++at) {
@@ -139,7 +140,8 @@ TEST(Sandbox, LetsThroughWhatItsListSaysOnBothProcessors) {
       const auto seen = Evaluate(program, data);
       EXPECT_EQ(seen, call.allowed ? SECCOMP_RET_ALLOW : SECCOMP_RET_TRAP)
           << call.name << (x86 ? " on x86-64" : " on 64-bit Arm");
-      data.arch = x86 ? AUDIT_ARCH_I386 : AUDIT_ARCH_ARM;  // the same numbers mean something else
+      data.arch =
+          x86 ? AUDIT_ARCH_I386 : AUDIT_ARCH_ARM;  // the same numbers have other meanings there
       EXPECT_EQ(Evaluate(program, data), SECCOMP_RET_TRAP) << call.name;
       data.arch = x86 ? AUDIT_ARCH_X86_64 : AUDIT_ARCH_AARCH64;
       data.nr = static_cast<int>(0x40000000U | static_cast<unsigned>(number));  // x32
@@ -150,7 +152,7 @@ TEST(Sandbox, LetsThroughWhatItsListSaysOnBothProcessors) {
   }
 }
 
-/// A wrong number would let another call through.
+/// A wrong number would permit another system call.
 TEST(Sandbox, NumbersAreThoseOfTheSystemsHeaders) {
   const auto x86 = X86SystemCalls(), generic = GenericSystemCalls();
   const auto known = [](const std::map<std::string_view, int>& calls, const char* name) {
@@ -169,7 +171,7 @@ TEST(Sandbox, NumbersAreThoseOfTheSystemsHeaders) {
 TEST(Sandbox, SaysWhatASystemLacks) {
   const SandboxGaps here = TestSandbox();
   if (!here.system_calls.empty()) GTEST_SKIP() << here.system_calls;
-  // A filter of its own makes a process one on a system without filters.
+  // On a system without filters, a filter of the test simulates one.
   const pid_t pid = ::fork();
   if (pid == 0) {
     sock_filter program[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -187,13 +189,13 @@ TEST(Sandbox, SaysWhatASystemLacks) {
   EXPECT_EQ(status, 0);
 }
 
-/// Where a user may make none (the system forbids it, or the process has threads, as under a
-/// sanitizer), the missing part is named and the process stays where it was.
+/// If a user may not create a namespace (the system forbids it, or the process has threads, as
+/// under a sanitizer), the missing part is reported and the process stays in its namespace.
 TEST(Sandbox, AnOrdinaryUserHasANamespaceOfItsOwnOrIsTold) {
   const pid_t pid = ::fork();
   if (pid == 0) {
     if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) ::_exit(2);
-    ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // else /proc/self is root's
+    ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // otherwise root owns /proc/self
     const pid_t trial = ::fork();
     if (trial == 0) ::_exit(::unshare(CLONE_NEWUSER) == 0 ? 0 : 1);
     int may = 0;
@@ -213,7 +215,7 @@ TEST(Sandbox, AnOrdinaryUserHasANamespaceOfItsOwnOrIsTold) {
 }
 #endif
 
-/// Every way through the program ends with an answer.
+/// Every path through the program ends with an action.
 TEST(Sandbox, EveryNumberHasAnAnswer) {
   for (const SandboxArch arch : {SandboxArch::kX86_64, SandboxArch::kAarch64}) {
     const auto program = SandboxFilter(arch, kPid);
@@ -228,19 +230,19 @@ TEST(Sandbox, EveryNumberHasAnAnswer) {
   }
 }
 
-/// Number of files that code which names all kernel libraries may read.
+/// Returns the number of files that code which names all kernel libraries may read.
 std::size_t FilesFor(ReadAllowlistBuilder& lists, const std::string& artifact) {
   return lists.Of(artifact, *Target::Parse("llvm")).files.size();
 }
 
-// Too few descriptors, once, do not cost later candidates their library.
+// A temporary lack of descriptors does not take the library from later candidates.
 TEST(ReadAllowlistBuilder, AskAgainAfterAFailure) {
   const auto folder = ScopedTempDir::Create("tilewright-test");
   ASSERT_TRUE(folder.ok()) << folder.status().message();
   const std::string with = folder->path() + "/with", without = folder->path() + "/without";
   std::string names;
   for (const KernelLibrary& library : KernelLibraries()) {
-    // Not FileOf, which loads it: what is loaded is readable for all artifacts.
+    // Not FileOf, which loads the library: loaded files are readable for all artifacts.
     names += std::string(library.file) + "\n" + std::string(library.later_file) + "\n";
   }
   ASSERT_TRUE(WriteFile(with, names).ok() && WriteFile(without, "none").ok());
@@ -253,7 +255,7 @@ TEST(ReadAllowlistBuilder, AskAgainAfterAFailure) {
   const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ASSERT_GE(next, 0);
   ::close(next);
-  // One more can be opened, for the artifact; a pipe takes two.
+  // One more descriptor is free, for the artifact; a pipe needs two.
   const rlimit tight{static_cast<rlim_t>(next) + 1, before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
   const std::size_t failed = FilesFor(lists, with);

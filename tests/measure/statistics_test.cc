@@ -30,7 +30,8 @@ TEST(Statistics, ManySamplesNarrowTheInterval) {
   EXPECT_DOUBLE_EQ(estimate.noise, 9 / 124.75);
 }
 
-/// Samples of 1 ms, evenly spread over 0.4 %, of which each is `slower` with the probability.
+/// Returns samples of 1 ms, evenly spread over 0.4 %, each of which is `slower` with this
+/// probability.
 std::vector<double> NoisySamples(std::uint64_t seed, int count, double noisy, double slower) {
   Random random(seed);
   std::vector<double> samples;
@@ -74,7 +75,7 @@ TEST(Statistics, ResolutionIsTheSpreadOfPairs) {
   // Each pair differs by 2 % of its mean.
   const double two_percent = 1.96 * 1.4826 * 0.02;
   EXPECT_NEAR(ResolutionOf(std::vector<double>{0.99, 1.01, 1.01, 0.99}), two_percent, 1e-12);
-  // A pair that was disturbed says nothing about the others.
+  // One noisy pair does not affect the others.
   const std::vector<double> noisy = {0.99, 1.01, 1.01, 0.99, 1, 3};
   EXPECT_NEAR(ResolutionOf(noisy), two_percent, 1e-12);
 }

@@ -5,8 +5,8 @@
 
 namespace tilewright::measure {
 
-/// Numbers of system calls by name as the headers of the system have them: those of x86-64, and
-/// those that all newer processors share (64-bit Arm among them).
+/// Return the numbers of system calls by name from the system's headers: those of x86-64, and those
+/// that all newer processors share (including 64-bit Arm).
 std::map<std::string_view, int> X86SystemCalls();
 std::map<std::string_view, int> GenericSystemCalls();
 

@@ -1,7 +1,7 @@
-// A header of system calls leaves its names behind: this one is included nowhere else.
+// A header of system calls defines many names, so only this file includes it.
 #include "tests/measure/system_calls.h"
 
-// What 64-bit Arm takes of it.
+// The part that 64-bit Arm uses.
 #define __ARCH_WANT_NEW_STAT
 #define __ARCH_WANT_SET_GET_RLIMIT
 #define __ARCH_WANT_SYS_CLONE3

@@ -1,4 +1,4 @@
-// A header of system calls leaves its names behind: this one is included nowhere else.
+// A header of system calls defines many names, so only this file includes it.
 #include "tests/measure/system_calls.h"
 
 #include <asm/unistd_64.h>

@@ -1,6 +1,7 @@
-// Every template for a VTA on the sample workloads that it serves and a few configs of each: its
-// streams give what the reference gives, on every set of inputs, and enough of them ran. Walks the
-// registry, as tests/templates/conformance_test.cc does for templates that make loops.
+// Every template for a VTA on the sample workloads that it serves, with a few configs of each: the
+// results of its streams equal the reference on all inputs, and a minimum number of configs ran.
+// The test iterates over the registry, as tests/templates/conformance_test.cc does for loop
+// templates.
 
 #include <gtest/gtest.h>
 
@@ -89,7 +90,7 @@ class VtaConformanceTest : public testing::TestWithParam<std::string> {
     CheckConfig(entry, target, *chosen);
     EXPECT_EQ(ran_, before + 1) << "the default config is refused";
     Random random(Fnv1a64(entry.key));
-    constexpr int kRandomConfigs = 4, kDraws = 40;  // many do not fit the chip
+    constexpr int kRandomConfigs = 4, kDraws = 40;  // many do not fit the buffers
     for (int i = 0; i < kDraws && ran_ < before + 1 + kRandomConfigs; ++i) {
       const auto index = random.Below(static_cast<std::uint64_t>(space->size()));
       CheckConfig(entry, target, space->At(static_cast<std::int64_t>(index)));

@@ -1,4 +1,5 @@
-// VTA candidates through real workers: what is verified, what is only timed, what is refused.
+// VTA candidates through real workers: which are verified, which are only timed, and which are
+// rejected.
 
 #include <gtest/gtest.h>
 
@@ -37,7 +38,7 @@ Candidate CandidateOf(const std::string& target_text, const char* workload_key,
   return candidate;
 }
 
-/// The config of these inner extents.
+/// Returns the config with these inner extents.
 Config ConfigOf(const Candidate& candidate, std::int64_t h, std::int64_t ci, std::int64_t threads) {
   const auto space = BuiltInTemplates()
                          .Find(candidate.template_key)
@@ -196,7 +197,7 @@ TEST_F(VtaMeasurerTest, IllegalConfigsAreInvalidWithTheirReason) {
   EXPECT_EQ(bare.reason.substr(0, 19), "a VTA stores int8: ");
 }
 
-/// Stream files that no builder of ours would make.
+/// Stream files that no builder of Tilewright would write.
 class VtaArtifactTest : public VtaMeasurerTest {
  protected:
   void SetUp() override {

@@ -28,7 +28,7 @@ class DataSetTest : public testing::Test {
     for (std::int64_t i = 0; i < array.elements(); ++i) array.Set(i, static_cast<double>(i % 100));
     return Write(name, FormatNpy(array));
   }
-  /// A .npz file of arrays of floats, not compressed.
+  /// Writes an uncompressed .npz file of float arrays.
   std::string WriteArrays(const std::string& name, const std::vector<std::string>& arrays,
                           const std::vector<std::int64_t>& shape) {
     std::string members, directory;
@@ -73,7 +73,7 @@ TEST_F(DataSetTest, CutsArraysAlongTheirFirstDimension) {
   EXPECT_EQ((*single)[1][0].At(0), 6);
   auto pairs = LoadDataSet({five}, Input({2, 2, 3}), {});
   ASSERT_TRUE(pairs.ok()) << pairs.status().message();
-  EXPECT_EQ(pairs->size(), 2U);  // one is left over
+  EXPECT_EQ(pairs->size(), 2U);  // one is unused
   DataSetOptions options;
   options.limit = 3;
   EXPECT_EQ(LoadDataSet({five}, Input({1, 2, 3}), options)->size(), 3U);
@@ -123,7 +123,7 @@ TEST_F(DataSetTest, ReadsTheFilesOfAFolder) {
   ASSERT_TRUE(std::filesystem::create_directories(images + "/inner"));
   Write("images/b.pgm", "P2 1 1 255 51");
   Write("images/a.pgm", "P2 2 2 255 255 255 255 255");
-  Write("images/.hidden", "no picture");
+  Write("images/.hidden", "no image");
   DataSetOptions options;
   options.image.mean = {0, 0, 0};
   options.image.stddev = {1, 1, 1};

@@ -22,7 +22,7 @@ std::string BytesOf(const std::string& name) {
   return bytes.ok() ? *std::move(bytes) : std::string();
 }
 
-Tensor PictureIn(const std::string& name) {
+Tensor ImageIn(const std::string& name) {
   auto image = DecodeImage(BytesOf(name));
   EXPECT_TRUE(image.ok()) << name << ": " << image.status().message();
   return image.ok() ? *std::move(image) : Tensor(TensorType{{1, 1, 1}, kUInt8});
@@ -34,7 +34,7 @@ std::vector<int> SamplesOf(const Tensor& image) {
 }
 
 TEST(PictureTest, ReadsJpeg) {  // left half 200, 30, 40, right half 20, 60, 220
-  const Tensor image = PictureIn("colour.jpg");
+  const Tensor image = ImageIn("colour.jpg");
   ASSERT_THAT(image.shape(), ElementsAre(8, 16, 3));
   const std::vector<int> samples = SamplesOf(image);
   const std::vector<int> left(samples.begin(), samples.begin() + 3);
@@ -45,14 +45,14 @@ TEST(PictureTest, ReadsJpeg) {  // left half 200, 30, 40, right half 20, 60, 220
 }
 
 TEST(PictureTest, ReadsPng) {
-  const Tensor grey = PictureIn("grey.png");
+  const Tensor grey = ImageIn("grey.png");
   EXPECT_THAT(grey.shape(), ElementsAre(2, 3, 1));
   EXPECT_THAT(SamplesOf(grey), ElementsAre(10, 200, 30, 40, 50, 60));
-  EXPECT_THAT(PictureIn("palette.png").shape(), ElementsAre(1, 3, 3));
+  EXPECT_THAT(ImageIn("palette.png").shape(), ElementsAre(1, 3, 3));
 }
 
 TEST(PictureTest, DropsTransparency) {
-  EXPECT_THAT(SamplesOf(PictureIn("alpha.png")), ElementsAre(1, 2, 3, 250, 128, 7));
+  EXPECT_THAT(SamplesOf(ImageIn("alpha.png")), ElementsAre(1, 2, 3, 250, 128, 7));
 }
 
 TEST(PictureTest, SaysWhatIsWrongWithAFile) {
@@ -65,7 +65,7 @@ TEST(PictureTest, SaysWhatIsWrongWithAFile) {
   EXPECT_THAT(message(jpeg.substr(0, jpeg.size() - 20)), HasSubstr("JPEG: "));
   EXPECT_THAT(message(png.substr(0, 40)), HasSubstr("PNG: "));
   std::string wide = png;
-  wide[18] = '\x7F';  // of the width's four bytes, whose checksum is then wrong
+  wide[18] = '\x7F';  // one of the four bytes of the width, whose checksum is then wrong
   EXPECT_FALSE(DecodeImage(wide).ok());
 }
 
@@ -75,7 +75,7 @@ Tensor Ramp() {  // 7 * (7 * row + column)
   return image;
 }
 
-// Expectations of another implementation of the same filter.
+// Expected values from another implementation of the same filter.
 TEST(PictureTest, AveragesWhereItShrinks) {
   auto small = FitImage(Ramp(), 2, 3, 1, ImageFit::kStretch);
   ASSERT_TRUE(small.ok()) << small.status().message();
@@ -92,13 +92,13 @@ TEST(PictureTest, InterpolatesWhereItGrows) {
 }
 
 TEST(PictureTest, CropsTheMiddle) {
-  Tensor image(TensorType{{8, 16, 1}, kUInt8});  // each column has one number
+  Tensor image(TensorType{{8, 16, 1}, kUInt8});  // each column has one value
   for (std::int64_t i = 0; i < 128; ++i) image.Set(i, static_cast<double>(i % 16));
   auto middle = FitImage(image, 7, 7, 3, ImageFit::kCrop);  // 7/8 of the height: no scaling
   ASSERT_TRUE(middle.ok()) << middle.status().message();
   ASSERT_THAT(middle->shape(), ElementsAre(7, 7, 3));
   for (std::int64_t column = 0; column < 7; ++column) {
-    for (std::int64_t c = 0; c < 3; ++c) {  // grey is repeated
+    for (std::int64_t c = 0; c < 3; ++c) {  // gray is repeated
       EXPECT_FLOAT_EQ(static_cast<float>(middle->At(column * 3 + c)),
                       static_cast<float>(4 + column));
     }

@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A .npy file of version 1.0 with that header.
+/// Returns a .npy file of version 1.0 with this header.
 std::string File(std::string header, std::string_view elements) {
   std::string file("\x93NUMPY\x01\x00", 8);
   file += {static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};

@@ -40,14 +40,14 @@ TEST(NpzTest, RefusesDamage) {
   damaged[60] = static_cast<char>(damaged[60] ^ 0x55);
   EXPECT_THAT(ParseNpz(damaged).status().message(), HasSubstr("member x.npy: damaged"));
   std::string moved = whole;
-  moved[whole.size() - 6] = 1;  // of the directory
+  moved[whole.size() - 6] = 1;  // in the directory
   EXPECT_THAT(ParseNpz(moved).status().message(), HasSubstr("damaged ZIP directory"));
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_FALSE(ParseNpz(whole.substr(0, size)).ok()) << size;
   }
 }
 
-// What makes a file of a few megabytes one of terabytes.
+// Shared contents would let a file of a few megabytes expand to terabytes.
 TEST(NpzTest, RefusesMembersThatShareTheirContents) {
   const std::string whole = DeflatedNpz();
   const std::size_t end = whole.size() - 22;

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# archive_test.sh BUILD SOURCE MAKE_STORE: packs a build as the portable archive and the wheel. Uses both in a
-# chroot of Debian 12 that has only the base system, as a user without rights; compiles programs with the
-# archive's headers and libraries on this machine and runs them in the chroot; installs the wheel by pip if
-# this machine has Python. Needs root. The chroot is made by debootstrap from apt's mirror and kept in
-# BUILD/debian-12.
+# archive_test.sh BUILD SOURCE MAKE_STORE: packs a build as the portable archive and the wheel. Uses
+# both in a chroot of Debian 12 that has only the base system, as an unprivileged user; compiles
+# programs with the archive's headers and libraries on this machine and runs them in the chroot;
+# installs the wheel by pip if this machine has Python. Needs root. debootstrap creates the chroot
+# from apt's mirror and keeps it in BUILD/debian-12.
 set -euo pipefail
 build=$(realpath "$1")
 source=$(realpath "$2")
@@ -22,7 +22,7 @@ trap 'rm -rf "$work"' EXIT
 version=$(sed -n 's/^project(Tilewright VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")
 machine=$(uname -m)
 
-# The base system, from the mirror that apt on this machine uses. If there is no mirror, the test fails.
+# The base system, from the mirror of this machine's apt. If there is no mirror, the test fails.
 debian=$build/debian-12
 if [ ! -e "$debian/complete" ]; then
   mirror=$(apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(SITE)' 'Created-By: Packages' |
@@ -40,7 +40,7 @@ root=$debian/root
 rm -rf "${root:?}/opt" "${root:?}/home"
 mkdir -p "$root/opt" "$root/home/user"
 chmod 777 "$root/home/user"
-# in_debian COMMAND...: runs a command in the chroot as nobody, in an empty environment.
+# in_debian COMMAND...: runs a command in the chroot as the user nobody, in an empty environment.
 in_debian() {
   unshare --mount --pid --fork bash -c 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec env -i \
     /usr/sbin/chroot "$0" /usr/bin/setpriv --reuid=65534 --regid=65534 --clear-groups \
@@ -192,7 +192,7 @@ if python3 -m venv "$work/venv" >/dev/null 2>&1 && [ -x "$work/venv/bin/pip" ]; 
   [ "$("$work/venv/bin/tilewright-runner" --version)" = "tilewright-runner $version" ] || fail "the wheel's runner says another version"
   HOME=$work "$work/venv/bin/tilewright" compile "$root/home/user/net.onnx" -o "$work/net.so" >"$work/log" 2>&1 || fail "the wheel's command: $(cat "$work/log")"
   "$work/venv/bin/pip" uninstall -q -y tilewright >"$work/log" 2>&1 || fail "pip: $(cat "$work/log")"
-  left=$(find "$work/venv" ! -type d -path '*tilewright*') # pip leaves folders
+  left=$(find "$work/venv" ! -type d -path '*tilewright*') # pip leaves empty folders
   [ -z "$left" ] || fail "pip leaves files behind: $left"
   by_pip="installed and removed by pip"
 fi

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# packages_test.sh BUILD SOURCE MAKE_STORE: packs a build, installs the packages with dpkg below a folder
-# that takes the place of /, uses them from an empty folder as a user who is not root, upgrades them to a
-# later version, and removes them. What they depend on is this machine's: dpkg checks it by its list.
+# packages_test.sh BUILD SOURCE MAKE_STORE: packs a build, installs the packages with dpkg in a
+# folder that acts as the root directory, uses them from an empty folder as a user who is not root,
+# upgrades them to a later version, and removes them. The dependencies are those of this machine:
+# dpkg checks them by its list.
 set -euo pipefail
 build=$(realpath "$1")
 source=$(realpath "$2")
@@ -18,7 +19,7 @@ trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 export PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
 
-# A copy: CPack writes into the build, where other tests may be at work.
+# A copy: CPack writes into the build, which other tests may use at the same time.
 version=$(sed -n 's/^project(Tilewright VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")
 abi=${version%%.*}
 mkdir "$work/debs"
@@ -30,11 +31,11 @@ for name in $names; do
   compgen -G "debs/${name}_$version-1_*.deb" >/dev/null || fail "no package $name: $(ls debs)"
 done
 
-# What a board lacks, such as LLVM, the runner does without on every machine.
+# The runner must not depend on libraries that a board lacks, such as LLVM.
 needs=$(dpkg-deb -f debs/tilewright-runner_*.deb Depends)
 [ -z "$(tr ',' '\n' <<<"$needs" | grep -vE '^ *(libc6|libfmt9) ')" ] || fail "tilewright-runner depends on $needs"
 
-# dpkg's own list of this machine stands for what is installed.
+# dpkg's list of this machine gives the installed packages.
 root=$work/root
 mkdir -p "$root/var/lib/dpkg/"{info,updates,triggers} "$root/var/log"
 awk 'BEGIN { RS = ""; ORS = "\n\n" } !/^Package: (lib)?tilewright/' /var/lib/dpkg/status >"$root/var/lib/dpkg/status"
@@ -57,17 +58,17 @@ for name in $names; do
 done
 [ -z "$(find "$root/usr" -not -perm -o=r ! -type l)" ] || fail "not readable by all: $(find "$root/usr" -not -perm -o=r)"
 
-# The unit of workers, as far as systemd says without starting it.
+# The service unit of workers, checked by systemd without starting it.
 if command -v systemd-analyze >/dev/null; then
   unit=$work/tilewright-worker.service
   packed=$(find "$root" -path '*/systemd/system/tilewright-worker.service')
   sed "s,^ExecStart=/usr/bin,ExecStart=$root/usr/bin," "$packed" >"$unit"
   grep -q "^ExecStart=$root/usr/bin/tilewright worker --fleet" "$unit" || fail "the unit starts something else"
   systemd-analyze verify --man=no "$unit" >out 2>&1 || fail "the unit: $(cat out)"
-  [ ! -s out ] || fail "the unit: $(cat out)"  # what it does not know is only warned of
+  [ ! -s out ] || fail "the unit: $(cat out)"  # unknown options only cause warnings
 fi
 
-# In an empty folder, as nobody where this is root.
+# In an empty folder, as the user nobody if the test runs as root.
 mkdir "$work/home" && cp "$make_store" "$work/make_store" && cp -r "$source/tests/consumer" "$source/docs/examples" "$work/"
 user=()
 if [ "$(id -u)" -eq 0 ]; then
@@ -83,7 +84,7 @@ as_user tilewright tune net.onnx#3 --trials 4 --strategy random >out 2>err || fa
 as_user tilewright query net.onnx#3 >out || fail "query: $(cat out)"
 as_user tilewright query net.onnx#4 --target rasp4b64 --accept default >out || fail "a board is not known: $(cat out)"
 as_user tilewright compile net.onnx -o net.so >out 2>&1 || fail "compile: $(cat out)"
-# It is asked for processors like those that it learned from, whatever this machine is.
+# The model predicts for processors like those it was trained on, whatever this machine is.
 as_user tilewright query net.onnx#4 --target 'llvm -mcpu=skylake-avx512' --no-packages --accept default >out || fail "query: $(cat out)"
 grep -q "$root/usr/share/tilewright/cost_models/llvm.model" out || fail "the shipped cost model is not used: $(cat out)"
 as_user tilewright run net.so --json >out || fail "run: $(cat out)"
@@ -98,13 +99,13 @@ for command in $commands; do
   page=$root/usr/share/man/man1/tilewright-$command.1.gz
   [ -s "$page" ] || fail "no page of $command"
   if command -v man >/dev/null; then
-    # Not those about lines that a terminal of 80 columns has no room for.
+    # Without warnings about lines that do not fit a terminal of 80 columns.
     MANROFFSEQ='' MANWIDTH=120 man --warnings -l -E UTF-8 -Tutf8 "$page" 2>warnings >/dev/null || true
     [ ! -s warnings ] || fail "page of $command: $(cat warnings)"
   fi
 done
 completion=$root/usr/share/bash-completion/completions/tilewright
-complete_words() { # complete_words WORD...: what bash completes the last of them to
+complete_words() { # complete_words WORD...: bash completions of the last word
   bash -c 'source "$0"; COMP_WORDS=(tilewright "$@"); COMP_CWORD=$#; _tilewright; printf "%s\n" "${COMPREPLY[@]}"' "$completion" "$@"
 }
 [ "$(complete_words doct)" = doctor ] || fail "bash completes doct to $(complete_words doct)"
@@ -120,7 +121,7 @@ if command -v fish >/dev/null; then
   HOME=$work/home fish -c "source $file; complete -C 'tilewright records mer'" | grep -q ^merge || fail "fish knows no verb of records"
 fi
 
-# Programs of others, by pkg-config and by CMake, run with the library of the package.
+# External programs, built by pkg-config and by CMake, run with the library of the package.
 library_path=$(dirname "$(find "$root/usr/lib" -name libtilewright.so)")
 as_user "$work/make_store" records.db
 key='conv2d(float32[1,64,56,56]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32'
@@ -134,7 +135,7 @@ as_user cmake --build built >log 2>&1 || fail "$(cat log)"
 as_user built/tiny_compiler records.db "$work/consumer/operators.txt" code >out || fail "tiny_compiler: $(cat out)"
 grep -q '^hit' out || fail "tiny_compiler: $(cat out)"
 
-# The next version: the same files under another number.
+# The next version: the same files under another version number.
 later=$abi.99.0-1
 mkdir later
 for deb in debs/*.deb; do
@@ -143,7 +144,7 @@ for deb in debs/*.deb; do
   sed -i "s/$version-1/$later/g" unpacked/DEBIAN/control
   dpkg-deb -Znone --root-owner-group -b unpacked later >/dev/null
 done
-# Of stores what a reader of them leaves beside them may come and go.
+# Files that readers leave next to a store may appear and disappear.
 users_files() { (cd "$work/home" && find . -type f ! -name "*-shm" ! -name "*-wal" -print0 | sort -z | xargs -0 sha256sum); }
 before=$(users_files)
 in_root -i later/*.deb
@@ -158,7 +159,7 @@ in_root --purge $names
 changed=$(diff <(echo "$before") <(users_files) || true)
 [ -z "$changed" ] || fail "the user's files were touched: $changed"
 
-# What Debian expects of packages; .ci/run installs what looks.
+# Debian's requirements for packages; .ci/run installs the checker.
 looked="lintian is not here (scripts/setup.sh --with-packages)"
 if command -v lintian >/dev/null; then
   lintian --fail-on error,warning debs/*.deb >out 2>&1 || fail "lintian: $(cat out)"

@@ -1,4 +1,4 @@
-// What commands read from their arguments: targets, tasks, configs, devices and files.
+// Parsing of command-line arguments: targets, tasks, configs, devices and files.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST(ParseTaskTest, SaysWhatItTried) {
   EXPECT_THAT(session::ParseTask({std::string(kModel) + "#9"}, target).status().message(),
               HasSubstr("task 9 asked for, the file has 2"));
   EXPECT_EQ(session::ParseTask({"no/such.onnx#0"}, target).status().code(), StatusCode::kNotFound);
-  // A key that is nearly one is no file.
+  // A text that is almost a key is not taken as a file name.
   EXPECT_THAT(session::ParseTasks({"dense(float32[6,96]MK"}, target).status().message(),
               HasSubstr("is no task"));
 }

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # arm_runner_test.sh TILEWRIGHT SOURCE BUILD: builds the runner for 64-bit Arm boards in the folder
-# BUILD, as docs/deploy.md says, packs it, and tunes a task by what is in the package: under an emulator, without a network if
-# namespaces can be had here. For 32-bit boards it is built, too, without optimization, and tells what it is. Exit code 77 (skipped) where the compiler or the emulator is missing.
+# BUILD, as docs/deploy.md describes, packs it, and tunes a task with the contents of the package:
+# under an emulator, and without a network if namespaces are available. Also builds the runner for
+# 32-bit boards, without optimization, and checks its description of the device. Exit code 77
+# (skipped) if the compiler or the emulator is missing.
 set -euo pipefail
 tilewright=$1
 source=$2
@@ -27,7 +29,7 @@ cmake --build "$build" -j 2 >"$work/log" 2>&1 || fail "$(tail -n 40 "$work/log")
 runner=$build/python_free_cli/runner/tilewright-runner
 [ "$(od -An -tu2 -j18 -N2 "$runner" | tr -d ' ')" = 183 ] || fail "$runner is not for aarch64"
 
-# Its package, as scripts/package.sh --cross makes it; what runs below is unpacked from it.
+# The package that scripts/package.sh --cross builds. The runs below use its unpacked contents.
 (cd "$work" && cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/debs" >"$work/log" 2>&1) || fail "$(cat "$work/log")"
 deb=$(find "$work/debs" -maxdepth 1 -name 'tilewright-runner_*_arm64.deb')
 [ -n "$deb" ] || fail "no package for arm64: $(ls "$work/debs")"
@@ -41,7 +43,7 @@ runner=$work/root/usr/bin/tilewright-runner
 version=$(sed -n 's/^project(Tilewright VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")
 [ "$(qemu-aarch64 -L /usr/aarch64-linux-gnu "$runner" --version)" = "tilewright-runner $version" ] || fail "another version"
 
-# Numbers and sizes have other widths where pointers have 32 bits.
+# With 32-bit pointers, numbers and sizes have other widths.
 cmake -S "$source" -B "$build/32" -DTILEWRIGHT_RUNNER_ONLY=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-DNDEBUG \
   -DCMAKE_TOOLCHAIN_FILE="$source/cmake/toolchains/arm-linux-gnueabihf.cmake" \
   -DTILEWRIGHT_PAGES="$(dirname "$tilewright")/share/man/man1" \
@@ -66,6 +68,7 @@ END
   >"$work/out" 2>"$work/log" || fail "$(cat "$work/out" "$work/log")"
 "$tilewright" records export-csv "$work/records.db" -o "$work/trials.csv" >"$work/log" ||
   fail "$(cat "$work/log")"
-# The device is what the runner found where it runs: a processor with Arm's instructions.
+# The device is the one that the runner detected in its environment: a processor with Arm's
+# instructions.
 [ "$(grep -c '""neon"".*,ok,' "$work/trials.csv")" -ge 4 ] ||
   fail "expected at least 4 good trials of an Arm processor: $(head -c 3000 "$work/trials.csv")"

@@ -17,8 +17,8 @@
 #include "src/target/library.h"
 #include "tests/fleet/fake_fleet.h"
 
-// A fleet of honest members and of two stolen keys, over a broker in memory that keeps to the
-// permissions which `fleet keys` gives.
+// A fleet of honest members and two stolen keys, over an in-memory broker that enforces the
+// permissions of `fleet keys`.
 
 namespace tilewright::measure::fleet {
 
@@ -31,7 +31,7 @@ inline DeviceFingerprint GpuDevice() {
   return device;
 }
 
-/// A member's connection, which the server keeps to what its key may.
+/// A member's connection, limited by the server to the permissions of its key.
 class KeyedBroker final : public Broker {
  public:
   KeyedBroker(std::unique_ptr<Broker> inner, cli::FleetPermissions may)
@@ -111,12 +111,12 @@ class KeyedBroker final : public Broker {
   const cli::FleetPermissions may_;
 };
 
-/// A device that keeps an account of what it was made to do. An artifact that is not its
-/// candidate's is a kernel that seems right and very fast.
+/// A device that logs the orders it runs. An artifact that does not belong to its candidate acts as
+/// a very fast kernel that seems correct.
 class SpyBench final : public Executor {
  public:
   SpyBench(const std::string& target, const DeviceFingerprint& device, Clock& clock)
-      : target_(*Target::Parse(target)), made_up_(Settings(device), clock) {}
+      : target_(*Target::Parse(target)), fake_(Settings(device), clock) {}
 
   std::vector<std::string> violations;
   int started = 0;
@@ -125,7 +125,7 @@ class SpyBench final : public Executor {
              const std::vector<std::string>& artifacts) override {
     ++started;
     const auto bad = [&](const std::string& what) { violations.push_back(what); };
-    if (order.stage == Stage::kBuild) return made_up_.Start(number, order, artifacts);
+    if (order.stage == Stage::kBuild) return fake_.Start(number, order, artifacts);
     for (const Candidate& candidate : order.candidates) {
       if (candidate.task.target.device() != target_.device()) bad("a kernel of another device");
       if (candidate.task.workload.data.bytes() > std::int64_t{4} << 30) bad("a task beyond memory");
@@ -146,11 +146,11 @@ class SpyBench final : public Executor {
       }
     }
     if (order.best_seconds > 1e8 || order.race_seconds > 1e5) bad("time without end");
-    made_up_.Start(number, order, artifacts);
+    fake_.Start(number, order, artifacts);
   }
-  void Drop(std::uint64_t number) override { made_up_.Drop(number); }
+  void Drop(std::uint64_t number) override { fake_.Drop(number); }
   std::vector<Event> Take() override {
-    std::vector<Event> events = made_up_.Take();
+    std::vector<Event> events = fake_.Take();
     for (Event& event : events) {
       if (!fast_.contains(event.number)) continue;
       for (Trial& trial : event.trials) {
@@ -160,7 +160,7 @@ class SpyBench final : public Executor {
     }
     return events;
   }
-  double next_event() const override { return made_up_.next_event(); }
+  double next_event() const override { return fake_.next_event(); }
 
  private:
   static FakeExecutor::Settings Settings(const DeviceFingerprint& device) {
@@ -171,11 +171,11 @@ class SpyBench final : public Executor {
     return settings;
   }
   const Target target_;
-  FakeExecutor made_up_;
+  FakeExecutor fake_;
   std::set<std::uint64_t> fast_;
 };
 
-/// A worker whose device is a spy.
+/// A worker with a spy device.
 struct SpiedWorker {
   SpiedWorker(const std::string& name, const std::string& target, const DeviceFingerprint& device,
               bool builds, KeyedBroker& with, Clock& clock)
@@ -222,10 +222,10 @@ class AttackedFleet {
     DispatcherSettings settings = FakeFleet::Job("j");
     settings.check_share = 0.25;
     settings.make_local_executor = [this]() -> Result<std::unique_ptr<Executor>> {
-      FakeExecutor::Settings made_up;
-      made_up.seconds = 0.02;
-      made_up.device = FakeExecutor::Device();
-      return std::unique_ptr<Executor>(std::make_unique<FakeExecutor>(made_up, clock));
+      FakeExecutor::Settings fake;
+      fake.seconds = 0.02;
+      fake.device = FakeExecutor::Device();
+      return std::unique_ptr<Executor>(std::make_unique<FakeExecutor>(fake, clock));
     };
     settings.on_note = [this](const std::string& text) { notes.push_back(text); };
     tuner = std::make_unique<Dispatcher>(settings, *brokers["alice"], clock);
@@ -242,7 +242,7 @@ class AttackedFleet {
         std::make_unique<SpiedWorker>(name, target, device, builds, *brokers[name], clock);
   }
   KeyedBroker& As(const std::string& name) { return *brokers.at(name); }
-  /// The jobs of the tuner's key that was stolen.
+  /// Publishes the jobs of the tuner's stolen key.
   void SayMallory() {
     JobAnnouncement state;
     state.epoch = 1;
@@ -265,7 +265,7 @@ class AttackedFleet {
       tuner->MarkStored(reply->ticket);
     }
   }
-  /// Alice's job, to its end.
+  /// Runs Alice's job to its end.
   void Finish(double most_seconds = 30) {
     constexpr double kPart = 0.1;
     for (double spent = 0; tuner->in_flight() > 0 && spent < most_seconds; spent += kPart) {
@@ -279,7 +279,7 @@ class AttackedFleet {
     }
     return all;
   }
-  /// What workers have answered to mallory.
+  /// Returns the number of workers' answers to mallory.
   int AnswersToMallory() {
     int answers = 0;
     while (listener->Next(0)) ++answers;
@@ -295,7 +295,7 @@ class AttackedFleet {
     for (const auto& [name, worker] : workers) all += worker->executor.started;
     return all;
   }
-  /// The fastest verified trial of a task is what is served.
+  /// Returns the fastest verified trial of a task, which is the one that queries return.
   const Trial* Served() const {
     const Trial* best = nullptr;
     for (const Trial& trial : trials) {
@@ -319,7 +319,7 @@ class AttackedFleet {
   std::unique_ptr<Broker> listener;
 };
 
-/// What an order needs to be run: its artifact as the honest builder makes it.
+/// Returns the input of an order: its artifact as the honest builder compiles it.
 inline Built HonestBuilt(const Candidate& candidate, std::string* artifact) {
   SetClock clock{1};
   FakeExecutor::Settings settings;

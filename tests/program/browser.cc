@@ -18,7 +18,7 @@ Result<Browser> Browser::Start() {
   auto folder = ScopedTempDir::Create("tilewright-browser");
   TW_RETURN_IF_ERROR(folder);
   SubprocessOptions options;
-  // The pipe is descriptors 3 and 4; ours are 0 and 1.
+  // The pipe uses descriptors 3 and 4; its ends in this process are 0 and 1.
   options.command = {
       "/bin/sh", "-c",
       std::string("exec ") + kChromium +

@@ -10,28 +10,28 @@
 
 namespace tilewright {
 
-/// A Chromium without a window, led through the pipe of its DevTools: what tests of pages need.
-/// It is given a profile of its own and no network but what a page asks for.
+/// A headless Chromium controlled through the pipe of its DevTools, for tests of pages. It has its
+/// own profile, and no network except for the requests of a page.
 class Browser {
  public:
-  /// Whether there is a Chromium here.
+  /// Returns whether Chromium is installed.
   static bool IsThere();
-  /// Errors: kUnavailable if it does not start or answer.
+  /// Starts the browser. Errors: kUnavailable if it does not start or answer.
   static Result<Browser> Start();
 
-  /// Opens an address and waits until `ready`, an expression, is true.
-  /// Errors: kUnavailable after `seconds`, with what the page has said until then.
+  /// Opens an address and waits until `ready`, an expression, is true. Errors: kUnavailable after
+  /// `seconds`, with the page's messages up to then.
   Status Open(const std::string& address, const std::string& ready, double seconds = 120);
   /// Waits until an expression is true.
   Status WaitFor(const std::string& expression, double seconds = 120);
-  /// The value of an expression in the page. Errors: kInternal with the exception.
+  /// Returns the value of an expression in the page. Errors: kInternal with the exception.
   Result<nlohmann::json> Evaluate(const std::string& expression);
-  /// Width and height in CSS pixels, and the scheme that pages are asked to have.
+  /// Sets width and height in CSS pixels, and the preferred color scheme.
   Status Resize(int width, int height, bool dark);
 
-  /// Errors that the page's console was told of, exceptions, and what its policy forbade.
+  /// Errors on the page's console, exceptions, and violations of its policy.
   const std::vector<std::string>& complaints() const { return complaints_; }
-  /// Addresses that the page asked for, its own among them.
+  /// Addresses that the page requested, including its own.
   const std::vector<std::string>& requests() const { return requests_; }
 
  private:
@@ -39,7 +39,7 @@ class Browser {
       : folder_(std::move(folder)), process_(std::move(process)) {}
   Result<nlohmann::json> Call(const std::string& method, nlohmann::json parameters,
                               double seconds = 60);
-  /// The next message, or nothing by the deadline.
+  /// Returns the next message, or nothing by the deadline.
   Result<std::optional<nlohmann::json>> Read(double seconds);
   void Note(const nlohmann::json& message);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# deploy_test.sh BUILD SOURCE: installs everything, compiles a model as a library and as a bundle with
-# the installed program, and builds and runs the examples with what that wrote.
+# deploy_test.sh BUILD SOURCE: installs everything, compiles a model as a library and as a bundle
+# with the installed program, and builds and runs the examples with the results.
 set -euo pipefail
 build=$1
 source=$2
@@ -48,7 +48,7 @@ cmp raw.out bundle.out
 tail -n 5 run.out | sed 's/^ *//' >run.top
 sed 's/^ *//' raw.out | cmp - run.top
 
-# What does not fit is refused.
+# Input of the wrong size is rejected.
 head -c 1000 input.npy >short.npy
 if examples/run_library short.npy 2>log; then fail "half a tensor was taken"; fi
 expect "not as many bytes" log
@@ -62,7 +62,7 @@ mv bundle/model.params elsewhere
 if "$tilewright" run bundle 2>log; then fail "a model ran without parameters"; fi
 expect "model.params" log
 
-# The same for Arm boards with their toolchain files, under an emulator: integers are equal there.
+# The same for Arm boards with their toolchain files, under an emulator: integers are equal.
 cat >tiny.relay <<'END'
 def @main(%x: Tensor[(1, 8, 6, 6), int8]) {
   nn.conv2d(%x, meta[relay.Constant][0] /* ty=Tensor[(8, 8, 3, 3), int8] */, out_dtype="int32")
@@ -99,7 +99,7 @@ for board in aarch64-linux-gnu:rasp4b64:qemu-aarch64 arm-linux-gnueabihf:rasp4b:
   cmp here.out board.out
 done
 
-# What a board needs is small, and asks for the C library only.
+# The runtime for boards is small and depends only on the C library.
 runtime=$(find prefix -name libtilewright_rt.a)
 cp "$runtime" rt.a
 strip --strip-debug rt.a

@@ -1,6 +1,6 @@
-// Examples in the documents are read by the program as they are written: command lines by its
-// argument parser, schedules and expressions by their parsers. Every config of a schedule that its
-// requirements allow is legal.
+// Parses the examples in the documentation: command lines by the program's argument parser,
+// schedules and expressions by their parsers. Every config of a schedule that its requirements
+// allow must be legal.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ std::vector<DocsBlock> AllBlocks() {
   return blocks;
 }
 
-/// Words of a shell's line up to what is not the command's: a comment, a pipe, a redirection.
+/// Returns the words of a shell line up to a comment, a pipe or a redirection.
 std::vector<std::string> ShellWords(const std::string& line) {
   std::vector<std::string> words;
   std::string word;
@@ -96,7 +96,7 @@ std::vector<std::string> ShellWords(const std::string& line) {
   return words;
 }
 
-/// Places that a reader fills in.
+/// Returns whether the line has a placeholder for the reader to fill in.
 bool HasPlaceholder(const std::string& line) {
   if (line.find("…") != std::string::npos || line.find("...") != std::string::npos) return true;
   return std::ranges::any_of(ShellWords(line), [](const std::string& word) {
@@ -113,7 +113,7 @@ TEST(DocsTest, CommandLinesAreUnderstood) {
       if (!line.starts_with("tilewright ") || HasPlaceholder(line)) continue;
       std::vector<std::string> words = ShellWords(line);
       words.erase(words.begin());
-      std::ranges::reverse(words);  // as the parser takes them
+      std::ranges::reverse(words);  // the order that the parser takes
       CLI::App app("", "tilewright");
       ExtensionArguments extensions;
       auto commands = AllCommands();
@@ -165,7 +165,7 @@ TEST(DocsTest, SchedulesAreLegal) {
           for (std::int64_t i = 0; i < space->size(); ++i) {
             const Status status = analyzer.Check({0, i});
             legal += status.ok() ? 1 : 0;
-            // What `require` says is no mistake of the text.
+            // A failed `require` is not an error of the text.
             const bool required = status.message().find("does not hold") != std::string::npos;
             EXPECT_TRUE(status.ok() || required)
                 << block.place << ": config " << i << " for " << key << " on " << target << ": "

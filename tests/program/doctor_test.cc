@@ -1,5 +1,5 @@
-// What `tilewright doctor` says of machines: each case is a good machine, made of files below a
-// folder and of what is asked of the system, with one thing that is other than it should be.
+// Findings of `tilewright doctor`: each case is a good machine, made of files in a folder and of
+// fake system probes, with one deviation.
 
 #include "python_free_cli/doctor/doctor.h"
 
@@ -17,11 +17,11 @@ namespace {
 
 using testing::HasSubstr;
 
-using MadeUpFiles = std::map<std::string, std::string>;
+using FakeFiles = std::map<std::string, std::string>;
 constexpr const char* kCpuFolder = "/sys/devices/system/cpu";
 
-/// A machine with nothing to be said against it: two cores, on metal.
-MadeUpFiles GoodFiles() {
+/// Files of a machine without findings: two physical cores.
+FakeFiles GoodFiles() {
   const std::string cpu = kCpuFolder;
   const std::string clock = "/sys/devices/system/clocksource/clocksource0/";
   return {
@@ -61,7 +61,7 @@ MachineProbe GoodProbe() {
   return probe;
 }
 
-std::vector<Finding> ExamineMadeUp(const MadeUpFiles& files, const MachineProbe& probe) {
+std::vector<Finding> ExamineFake(const FakeFiles& files, const MachineProbe& probe) {
   auto root = ScopedTempDir::Create("doctor_test");
   EXPECT_TRUE(root.ok());
   for (const auto& [path, text] : files) {
@@ -74,11 +74,11 @@ std::vector<Finding> ExamineMadeUp(const MadeUpFiles& files, const MachineProbe&
 struct DoctorCase {
   const char* name;
   const char* finding;
-  const char* path;      // the file that is other than it should be; empty: the probe is
-  const char* contents;  // null: the file is not there
+  const char* path;      // the deviating file; empty: the probe deviates
+  const char* contents;  // null: the file is missing
   Severity verdict;
-  const char* is;       // in what is said
-  const char* command;  // in what to do
+  const char* is;       // part of the finding
+  const char* command;  // part of the advice
   void (*change)(MachineProbe& probe) = nullptr;
 };
 
@@ -159,12 +159,12 @@ class DoctorTest : public testing::TestWithParam<DoctorCase> {};
 
 TEST_P(DoctorTest, FindsWhatIsWrong) {
   const DoctorCase& c = GetParam();
-  MadeUpFiles files = GoodFiles();
+  FakeFiles files = GoodFiles();
   if (*c.path != '\0' && c.contents == nullptr) files.erase(c.path);
   if (*c.path != '\0' && c.contents != nullptr) files[c.path] = c.contents;
   MachineProbe probe = GoodProbe();
   if (c.change != nullptr) c.change(probe);
-  const std::vector<Finding> findings = ExamineMadeUp(files, probe);
+  const std::vector<Finding> findings = ExamineFake(files, probe);
   const auto found = std::ranges::find(findings, c.finding, &Finding::name);
   ASSERT_NE(found, findings.end());
   EXPECT_EQ(SeverityName(found->verdict), SeverityName(c.verdict)) << found->is;
@@ -177,23 +177,23 @@ INSTANTIATE_TEST_SUITE_P(Machines, DoctorTest, testing::ValuesIn(kDoctorCases),
                          [](const auto& tested) { return tested.param.name; });
 
 TEST(DoctorOfTest, AGoodMachineHasNoProblemAndNothingToDo) {
-  const std::vector<Finding> findings = ExamineMadeUp(GoodFiles(), GoodProbe());
+  const std::vector<Finding> findings = ExamineFake(GoodFiles(), GoodProbe());
   EXPECT_GE(findings.size(), 15u);
   for (const Finding& finding : findings) {
-    if (finding.name == "isolated cores") continue;  // of two cores none can be spared
+    if (finding.name == "isolated cores") continue;  // of two cores none can be isolated
     EXPECT_EQ(SeverityName(finding.verdict), "good") << finding.name << ": " << finding.is;
     EXPECT_EQ(finding.command, "") << finding.name;
   }
 }
 
 TEST(DoctorOfTest, TheLibraryOfNatsMayComeWithTheProgram) {
-  MadeUpFiles files = GoodFiles();
+  FakeFiles files = GoodFiles();
   files.erase("/usr/lib/x86_64-linux-gnu/libnats.so.3.4");
   files["/opt/tilewright/lib/tilewright/libtw-nats.so.3.4"] = "";
   MachineProbe probe = GoodProbe();
   for (const bool bundled : {false, true}) {
     probe.bundled = bundled ? "/opt/tilewright/lib/tilewright" : "";
-    const std::vector<Finding> findings = ExamineMadeUp(files, probe);
+    const std::vector<Finding> findings = ExamineFake(files, probe);
     const auto found = std::ranges::find(findings, "NATS", &Finding::name);
     ASSERT_NE(found, findings.end());
     EXPECT_EQ(SeverityName(found->verdict), bundled ? "good" : "note") << found->is;
@@ -202,7 +202,7 @@ TEST(DoctorOfTest, TheLibraryOfNatsMayComeWithTheProgram) {
 }
 
 TEST(DoctorOfTest, AMachineWithoutFilesIsNoProblem) {
-  for (const Finding& finding : ExamineMadeUp({}, GoodProbe())) {
+  for (const Finding& finding : ExamineFake({}, GoodProbe())) {
     EXPECT_NE(SeverityName(finding.verdict), "problem") << finding.name << ": " << finding.is;
     EXPECT_NE(finding.is, "") << finding.name;
   }

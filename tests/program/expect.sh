@@ -1,5 +1,6 @@
-# expect.sh: sourced by tests that use the program as its users do. Needs $tilewright. The test goes on
-# in an empty folder, $work, which goes with it; no records or packages of this machine's user are seen.
+# expect.sh: sourced by end-to-end tests of the program. Needs $tilewright. The test runs in an
+# empty folder, $work, which is deleted at the end. Records and packages of the current user are not
+# visible.
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -17,6 +18,7 @@ expect() {
   "$tilewright" "$@" >out 2>err || seen=$?
   [ "$seen" -eq "$code" ] || fail "'$*' gave exit code $seen, expected $code: $(head -c 800 err)"
 }
-# has TEXT FILE: the text is in it. matches PATTERN FILE: an extended regular expression.
+# has TEXT FILE: checks that the file contains the text. matches PATTERN FILE: the same with an
+# extended regular expression.
 has() { grep -qF -- "$1" "$2" || fail "no '$1' in: $(head -c 800 "$2")"; }
 matches() { grep -qE -- "$1" "$2" || fail "no '$1' in: $(head -c 800 "$2")"; }

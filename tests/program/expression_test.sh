@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# expression_test.sh TILEWRIGHT: tensor expressions through the program, from a text to a function in C.
+# expression_test.sh TILEWRIGHT: tensor expressions through the program, from a text to a C
+# function.
 set -euo pipefail
 
 tilewright=$1
@@ -7,7 +8,7 @@ source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 . "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 
 cat >mix.tw <<'TEXT'
-# Twice the product, but nothing negative.
+# Twice the product, clamped to non-negative values.
 size N = 24
 input A: float32[N, 16]
 const W: float32[20, 16]
@@ -30,7 +31,7 @@ expect 0 measure --task "$source_folder/docs/examples/expressions/argmax.tw"
 expect 0 measure --task "$source_folder/docs/examples/expressions/gather.tw" --target 'cuda -arch=sm_80' --device simt
 has 'verified in the emulator' out
 
-# Found for one spelling, served for another, compiled to a library that can be called.
+# Tuned with one spelling, served for another, and compiled to a library that can be called.
 expect 0 tune mix.tw --trials 8 --records r.db
 expect 0 query same.tw --records r.db
 has ' hit' out
@@ -40,13 +41,13 @@ has ' 0 untuned' out
 expect 0 run mix.so --json
 has '"shape":[24,20]' out
 
-# Integers wrap: an index that is made of them may be anywhere.
+# Integers wrap, so an index computed from them can have any value.
 printf 'input T: float32[64]\nY[i: 64] = T[(i * 6364136223846793005 + 1) %% 64]\n' >wrapped.tw
 expect 0 compile wrapped.tw -o wrapped.so
 expect 0 compile mix.tw --records r.db -o sampled.so
 has ' 2 of 2 operators compared' out
 
-# A search of some templates only; one that is not there names those that are.
+# A search of some templates only. For an unknown template, the message lists the available ones.
 expect 0 tune mix.tw --trials 2 --template auto.cpu/flat --records flat.db
 expect 0 query mix.tw --records flat.db
 has 'auto.cpu/flat #' out

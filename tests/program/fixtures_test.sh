@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# fixtures_test.sh TILEWRIGHT SOURCE_FOLDER: what programs of earlier days left behind (tests/fixtures)
-# is read by this one: served where versions and device match, else named, and nothing is lost.
+# fixtures_test.sh TILEWRIGHT SOURCE_FOLDER: reads the files of earlier versions (tests/fixtures).
+# Records are served if versions and device match, and reported otherwise. Nothing is lost.
 set -euo pipefail
 
 tilewright=$1
@@ -16,11 +16,12 @@ for day in "$fixtures"/20*/; do
   echo "== $(basename "$day")"
   vta=(--target vta --vta-config "$design")
 
-  # The store: whole, and its trials answer. The simulator is the same everywhere; this CPU may be
-  # another one. Records of older versions are near hits, which say the versions.
+  # The store is complete, and its trials are served. The simulator is the same everywhere; this CPU
+  # may differ. Records of older versions are near matches, whose explanation names the versions.
   kept=$(count store.db)
   [ "$kept" -ge 20 ] || fail "$kept trials in store.db"
-  # One of an older schema says what to do, and is migrated when it is written to: with every trial.
+  # A store of an older schema reports the necessary step, and is migrated with every trial when it
+  # is written.
   if ! "$tilewright" records check store.db >out 2>err; then
     has "open it for writing once to migrate it" err
     sqlite3 -readonly store.db "SELECT hex(id) FROM trial ORDER BY id" >before
@@ -36,30 +37,30 @@ for day in "$fixtures"/20*/; do
   matches 'hit|miss' out
   [ "$(count store.db)" -eq "$kept" ] || fail "trials lost"
 
-  # Packages, signed then.
+  # Packages with signatures of an earlier version.
   expect 0 package verify ./*.twpkg --key lab.pub
   for package in ./vta*.twpkg; do
     expect 0 package query "$package" packed.relay#0 "${vta[@]}" --key lab.pub
   done
 
-  # Libraries for any x86-64: they run, and do what the network says.
+  # Libraries for any x86-64: they run and compute the results of the network.
   expect 0 run plain.so --made-up random --json
   expect 0 verify plain.relay plain.so
   expect 0 verify plain.relay plain.bundle
 
-  # A log of AutoTVM's form.
+  # A log in AutoTVM's format.
   expect 0 records import autotvm.log --records imported.db --json
   matches '"imported":[1-9]' out
   expect 0 report imported.db
   has 'imported records, which nobody verified here' out
 
-  # A report: without what a store of that day lacks, which it names.
+  # A report. It names the data that an old store lacks.
   expect 0 report store.db --graph packed.relay --job 2c7b8172 --json
   matches '"engines":\[\{' out
   expect 0 report store.db
   has 'not known: store.db' out
 
-  # A job that was killed goes on, or begins another log; its trials stay either way.
+  # A killed job resumes or starts another log; its trials are kept in both cases.
   kept=$(count job.db)
   sqlite3 -readonly job.db 'SELECT id FROM trial ORDER BY id' >before
   expect 0 tune packed.relay "${vta[@]}" --records job.db --trials "$((kept + 16))"
@@ -68,7 +69,7 @@ for day in "$fixtures"/20*/; do
   [ -z "$(comm -23 before after)" ] || fail "trials of the job are gone"
   [ "$(count job.db)" -gt "$kept" ] || fail "no trial was added"
 
-  # Records of a template that has another version today are named, and measured first.
+  # Records of an older template version are reported, and are measured first.
   sqlite3 store.db 'UPDATE trial SET template_version = template_version + 1; DELETE FROM best'
   "$tilewright" query packed.relay#0 "${vta[@]}" --records store.db --no-packages --accept near >out 2>err || true
   matches 'version' out
@@ -79,7 +80,7 @@ for day in "$fixtures"/20*/; do
     fail "the first trial is of another config"
 done
 
-# Tables of scripts/bench.sh, as pages of a report.
+# Tables of scripts/bench.sh as pages of a report.
 for table in "$2"/bench/results/*/table.json; do
   expect 0 report --bench "$table"
   has 'median of' out

@@ -1,7 +1,7 @@
-// Attacks on a fleet: by somebody without a key, with a tuner's, with a builder's, with both. Each
-// attempt has a fleet of its own, over a broker in memory that keeps to the permissions which
-// `fleet keys` gives. Nothing that a member must not do is done, honest trials come out as they
-// would, and whoever refuses says so.
+// Attacks on a fleet: without a key, with a tuner's key, with a builder's key, and with both. Each
+// attempt has its own fleet, over an in-memory broker that enforces the permissions of `fleet
+// keys`. No attempt makes a member do anything forbidden, honest trials have their usual results,
+// and each rejection is reported.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,13 +19,13 @@ namespace {
 struct Attempt {
   std::string name;
   std::function<void(AttackedFleet&)> attack;
-  /// The attack may keep honest work from being done, but not make it wrong.
+  /// The attack may prevent honest work, but must not make its results wrong.
   bool may_stall = false;
-  std::uint64_t trials = 24;   // honest ones, after the attack
-  bool may_be_silent = false;  // there is nothing to refuse
+  std::uint64_t trials = 24;   // honest trials after the attack
+  bool may_be_silent = false;  // no rejection is expected
 };
 
-/// When things happen, against the periods in which members ask and speak.
+/// Times of events relative to the periods in which members poll and publish.
 struct Phase {
   double meet_seconds = 0.5;  // before the attack
   double attack_seconds = 0.5;
@@ -45,7 +45,7 @@ void Check(const Attempt& attempt, Phase phase = {}) {
     EXPECT_EQ(worker->executor.violations, std::vector<std::string>()) << name;
   }
   const bool said = fleet.refused() > refused || fleet.AllNotes().size() > quiet;
-  const bool done = ran || fleet.AnswersToMallory() > 0;  // what may be asked for was done
+  const bool done = ran || fleet.AnswersToMallory() > 0;  // the permitted part was done
   EXPECT_TRUE(said || done || attempt.may_be_silent) << "nobody says that it was refused";
   if (const Trial* served = fleet.Served()) {
     EXPECT_EQ(served->value, FakeExecutor::ValueOf(served->candidate));
@@ -59,7 +59,7 @@ void Check(const Attempt& attempt, Phase phase = {}) {
   EXPECT_TRUE(fleet.tuner->ended().ok()) << fleet.tuner->ended().message();
 }
 
-/// Values that nobody would send in a field of this kind.
+/// Returns values that no honest member sends in a field of this kind.
 std::vector<Json> HostileValues(const Json& instead_of) {
   if (instead_of.is_string()) {
     return {"/etc/shadow", "../../root/.config/tilewright/w1.seed", "libcudnn.so.9",
@@ -69,7 +69,7 @@ std::vector<Json> HostileValues(const Json& instead_of) {
   return {-1, std::int64_t{1} << 62, 1e300, Json()};
 }
 
-/// Every field of an order, by a tuner's key: said to a worker, or put into a queue.
+/// Mutates every field of an order with a tuner's key: published to a worker, or put into a queue.
 std::vector<Attempt> MutatedOrders() {
   constexpr std::uint64_t kFewTrials = 8;  // there are many attempts
   std::vector<Attempt> attempts;
@@ -78,7 +78,7 @@ std::vector<Attempt> MutatedOrders() {
     const Json order = *ParseJson(Encode(MallorysOrder(stage, &artifact)));
     const Json flat = order.flatten();
     for (const auto& item : flat.items()) {
-      // Those of one parameter are those of all.
+      // The fields of one parameter stand for those of all parameters.
       if (item.key().find("/parameters/1") < item.key().size()) continue;
       if (stage != Stage::kRun && item.key().find("/task/") == 0) continue;
       const bool known = stage != Stage::kWhole && item.key().find("/candidates") == 0;
@@ -90,7 +90,7 @@ std::vector<Attempt> MutatedOrders() {
         attempts.push_back(
             {"order " + item.key() + " = " + DumpJson(value).substr(0, 40),
              [text = DumpJson(changed), artifact, direct](AttackedFleet& fleet) {
-               // Where a builder's key was stolen, too, the artifact is there.
+               // If a builder's key was stolen too, the artifact exists.
                (void)fleet.As("evil").PutObject(
                    ArtifactObject({"mallory", "m"}, Sha256(artifact), 0), artifact);
                const Queue queue = MeasureQueue(fleet.device_class, {"mallory", "m"});
@@ -108,7 +108,7 @@ std::vector<Attempt> MutatedOrders() {
   return attempts;
 }
 
-/// A builder whose key was stolen: takes what alice wants built, and answers as it likes.
+/// A builder with a stolen key: takes Alice's build orders and answers arbitrarily.
 struct EvilBuilder {
   EvilBuilder(AttackedFleet& attacked,
               std::function<void(OrderResult&, std::string& artifact)> changes)
@@ -170,7 +170,7 @@ Attempt EvilBuilds(const std::string& name,
           false};
 }
 
-/// The artifact of another kernel, under its own hash: it would be run.
+/// Sends the artifact of another kernel under its own hash, so that it would run.
 void OtherArtifact(OrderResult& result, std::string& artifact) {
   artifact = "a fast kernel of something else";
   result.built->hash = Sha256(artifact);
@@ -238,7 +238,7 @@ std::vector<Attempt> HostileBuilders() {
   };
 }
 
-/// A device of the stolen key: takes alice's orders, and says what it likes of them.
+/// A device with the stolen key: takes Alice's orders and answers arbitrarily.
 struct EvilDevice {
   EvilDevice(AttackedFleet& attacked, std::function<void(OrderResult&)> changes)
       : fleet(attacked), change(std::move(changes)) {
@@ -284,7 +284,7 @@ struct EvilDevice {
       trial.value = FakeExecutor::ValueOf(order->candidates[0]);
       trial.samples = {trial.value};
       result.trials = {trial};
-      if (!change) continue;  // it says nothing
+      if (!change) continue;  // sends nothing
       change(result);
       (void)broker.Publish(ResultSubject(order->job, {"evil", "d0"}), Encode(result));
     }
@@ -335,8 +335,8 @@ std::vector<Attempt> HostileDevices() {
   };
 }
 
-/// Devices that take orders of a queue and keep them: nobody is heard of who has them. Their
-/// answers are to others, so that the tuner may even take the delivery for one that is over.
+/// Devices that take orders from a queue and keep them without heartbeats. Their answers go to
+/// other subjects, so the tuner may even consider the delivery expired.
 std::vector<Attempt> KeptOrders() {
   Attempt silent = EvilRuns("nothing", nullptr);
   silent.may_be_silent = true;
@@ -657,8 +657,8 @@ TEST(FleetAttack, WithABuildersKey) {
   for (const Attempt& attempt : HostileDevices()) Check(attempt);
 }
 
-// Whoever asks a queue in step with its leases gets the same order again and again. It does not
-// stay there, whatever the phase.
+// A member that polls a queue in step with its leases gets the same order repeatedly. The order
+// must not stay with it in any phase.
 TEST(FleetAttack, NobodyKeepsAnOrderFromOthers) {
   for (const double meet : {0.3, 0.5}) {
     for (const double attack : {0.1, 0.3, 0.5}) {

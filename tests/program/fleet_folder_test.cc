@@ -34,7 +34,7 @@ const std::vector<FleetUser> kUsers = {{"alice", "tuner", "", ""}, {"bob", "tune
 FleetPermissions PermissionsIn(const FleetUser& user) {
   return PermissionsOf(user, kUsers, {kClass, kOther});
 }
-/// The server's rule.
+/// The server's permission rule.
 bool MayPublish(const FleetPermissions& may, const std::string& subject) {
   return May(may.publish, subject) && !May(may.not_publish, subject);
 }

@@ -1,5 +1,5 @@
-// Keys, certificates and permissions against a real nats-server: every role tries every subject
-// there is, and says what it was not given. Skipped where there is no nats-server.
+// Keys, certificates and permissions with a real nats-server: every role tries every subject, and
+// the server rejects those outside its permissions. Skipped if there is no nats-server.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ using testing::Not;
 constexpr const char* kLiveServer = "/usr/sbin/nats-server";
 const std::string kLiveOther = "cpu-ba9876543210";
 
-/// A server with the keys of five users; no `folder` where this machine has no server.
+/// A server with the keys of five users; `folder` is empty if this machine has no server.
 struct LiveFleet {
   LiveFleet() {
     if (!FileExists(kLiveServer)) return;
@@ -70,7 +70,7 @@ struct LiveFleet {
   std::optional<Subprocess> server;
 };
 
-/// Whatever somebody could want to say, by all that there is.
+/// Returns every subject that a member could publish to or subscribe to.
 std::vector<std::string> EverySubject(const std::string& device_class) {
   const std::vector<fleet::JobName> jobs = {{"alice", "j"}, {"bob", "j"}};
   std::vector<std::string> all = {"tw.ask",
@@ -136,7 +136,8 @@ bool MayLive(const std::vector<std::string>& patterns, const std::string& subjec
                              [&](const std::string& one) { return fleet::Matches(one, subject); });
 }
 
-/// What the broker has refused of this connection, by subject, once it has said so of `last`.
+/// Returns the subjects that the broker has rejected for this connection, up to the rejection of
+/// `last`.
 std::string RefusalsUntil(fleet::Broker& broker, const std::string& last) {
   std::string refused;
   EXPECT_TRUE(broker.Flush(10).ok());
@@ -175,7 +176,7 @@ TEST(FleetLiveTest, EveryRoleIsRefusedWhatItMayNot) {
       EXPECT_THAT(said, HasSubstr("Publish to \"" + subject + "\"")) << user.name;
       ++refused;
     }
-    // What it may is not refused: nothing but the last one is.
+    // Permitted subjects are not rejected: only the last one is.
     const std::string never = "tw.never." + user.name;
     for (const std::string& subject : subjects) {
       const bool harmless = subject.starts_with("tw.") || subject.find(".INFO") < subject.size();
@@ -223,10 +224,10 @@ TEST(FleetLiveTest, WhatIsForgedReplayedOrTooLongIsNoResult) {
   settings.baseline_kernels = 0;
   fleet::Dispatcher tuner(settings, *at_alice, clock);
   ASSERT_TRUE(tuner.Open().ok());
-  fleet::FakeExecutor::Settings made_up;
-  made_up.seconds = 0.2;
-  made_up.device = settings.device;
-  fleet::FakeExecutor executor(made_up, clock);
+  fleet::FakeExecutor::Settings fake;
+  fake.seconds = 0.2;
+  fake.device = settings.device;
+  fleet::FakeExecutor executor(fake, clock);
   fleet::WorkerSettings worker;
   worker.name = {"w1", "d0"};
   worker.device_class = live.device_class;
@@ -264,7 +265,8 @@ TEST(FleetLiveTest, WhatIsForgedReplayedOrTooLongIsNoResult) {
   };
   poll(30, [&] { return take() || !trials.empty(); });
   ASSERT_FALSE(trials.empty());
-  // What w1 said once, said again by another; with other numbers; nonsense; and more than is taken.
+  // A message of w1 repeated by another member; with other numbers; nonsense; and one that is too
+  // long.
   const auto heard = admin->Next(10);
   ASSERT_TRUE(heard);
   auto replayed = fleet::DecodeResult(heard->payload);
@@ -303,8 +305,8 @@ TEST(FleetLiveTest, WhatIsForgedReplayedOrTooLongIsNoResult) {
   tuner.Close();
 }
 
-/// Orders of a stolen key over a real server: the worker says what it refuses; then the key is
-/// taken back.
+/// Orders of a stolen key over a real server: the worker reports the rejections; then the key is
+/// revoked.
 TEST(FleetLiveTest, AStolenKeyIsRefusedAndRevoked) {
   LiveFleet live;
   if (!live.server) GTEST_SKIP() << "no nats-server";
@@ -370,7 +372,7 @@ TEST(FleetLiveTest, AStolenKeyIsRefusedAndRevoked) {
   }
   EXPECT_EQ(executor.violations, std::vector<std::string>());
   EXPECT_EQ(executor.started, 0);
-  // The configuration without the key is read again: its connection ends.
+  // After the server reloads the configuration without the key, the connection ends.
   ASSERT_TRUE(live.folder->Remove("bob").ok());
   ASSERT_EQ(::kill(live.server->pid(), SIGHUP), 0);
   EXPECT_TRUE(until([&] { return !bob->connected(); }));

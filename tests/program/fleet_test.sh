@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# fleet_test.sh TILEWRIGHT SOURCE: a fleet of a broker, workers and tuners, each a process, as its users
-# have it: without keys and with them. Needs nats-server.
+# fleet_test.sh TILEWRIGHT SOURCE: a fleet of a broker, workers and tuners, each in its own process,
+# without keys and with keys. Needs nats-server.
 set -euo pipefail
 
 tilewright=$1
@@ -13,7 +13,7 @@ has 'no connection' err
 
 processes=()
 trap 'kill -9 "${processes[@]}" 2>/dev/null || true; rm -rf "$work"' EXIT
-# start NAME COMMAND...: in the background; its words in NAME.log
+# start NAME COMMAND...: runs the command in the background; its output is in NAME.log
 start() {
   local name=$1
   shift
@@ -21,7 +21,7 @@ start() {
   processes+=($!)
   last=$!
 }
-# until TEXT FILE: waits for the text, at most a minute (machines may be busy).
+# until_has TEXT FILE: waits up to a minute for the text (machines may be busy).
 until_has() {
   for _ in $(seq 600); do
     grep -qF -- "$1" "$2" 2>/dev/null && return
@@ -30,7 +30,7 @@ until_has() {
   done
   fail "no '$1' in $2: $(tail -c 800 "$2")"
 }
-# A killed process has its port until it is gone.
+# A killed process keeps its port until it has ended.
 kill_and_wait() {
   kill -9 "$@" 2>/dev/null || true
   wait "$@" 2>/dev/null || true
@@ -39,7 +39,7 @@ start_server() {
   start server "$@"
   until_has 'Server is ready' server.log
 }
-# Where tests run as root, workers do, too, and are told so.
+# If tests run as root, workers do too, and need the option for that.
 root=()
 [ "$(id -u)" -eq 0 ] && root=(--allow-root)
 free_port() { echo $((20000 + (RANDOM * 32768 + RANDOM) % 20000)); }
@@ -50,7 +50,7 @@ url=nats://127.0.0.1:$port
 start_server $server -a 127.0.0.1 -p "$port" -js -sd "$work/store"
 server_pid=$last
 
-# A broker elsewhere is taken only with TLS and keys, or where that is said; and no work as root unless asked for.
+# A remote broker needs TLS and keys, or an explicit option; work as root needs an option too.
 for command in "worker --made-up 0.01" "tune m.onnx#1 --records r.db --trials 1"; do
   for elsewhere in nats://192.0.2.1:4222 tls://192.0.2.1:4222 "nats://127.0.0.1@192.0.2.1:4222" "$url,nats://192.0.2.1:4222" \
     nats://127.0.0.1.example.org:4222; do
@@ -67,16 +67,16 @@ if [ "$(id -u)" -eq 0 ]; then
   has '--allow-root' err
 fi
 
-# A made-up device: the whole way, without anything to measure.
+# A fake device: the whole path without measurements.
 expect 1 tune m.onnx#1 --fleet nats://127.0.0.1:1 --records r.db --trials 8
 has 'no connection' err
 start worker1 "$tilewright" worker --fleet "$url" --name w1 --made-up 0.01 --devices 2
 start worker2 "$tilewright" worker --fleet "$url" --name w2 --made-up 0.01
 until_has '2 devices of class null-' worker1.log
-expect 0 tune m.onnx#1 --fleet "$url" --records made_up.db --trials 60 --strategy random --target llvm --json
+expect 0 tune m.onnx#1 --fleet "$url" --records fake.db --trials 60 --strategy random --target llvm --json
 matches '"trials":60' out
 has '"foreign":0' out
-[ "$(sqlite3 made_up.db 'SELECT count(*) FROM trial WHERE outcome = 0 AND attempt = 0')" -eq 60 ] || fail "not 60 trials"
+[ "$(sqlite3 fake.db 'SELECT count(*) FROM trial WHERE outcome = 0 AND attempt = 0')" -eq 60 ] || fail "not 60 trials"
 expect 0 fleet status --fleet "$url" --json --seconds 1
 [ "$(grep -o '"name":"w[12].d' out | wc -l)" -eq 3 ] || fail "not three devices: $(cat out)"
 expect 0 fleet drain w2.d0 --fleet "$url"
@@ -85,7 +85,7 @@ expect 2 fleet quarantine w9.d0 --fleet "$url"
 has "'w9.d0' was told so, and said nothing" err
 expect 2 fleet cancel alice.j --fleet "$url"
 has "'alice.j' was told so, and said nothing" err
-# One that does not answer in time does as it was told nevertheless.
+# A worker that does not answer in time still executes the command later.
 start slow "$tilewright" worker --fleet "$url" --name slow --made-up 0.01
 until_has 'class null-' slow.log
 kill -STOP "$last"
@@ -95,14 +95,14 @@ until_has 'received the command to quarantine' slow.log
 expect 0 fleet drain slow.d0 --fleet "$url"
 until_has 'received the command to drain' slow.log
 
-# A deadline ends the search in time for the races, and is to come.
-expect 2 tune m.onnx#1 --fleet "$url" --records made_up.db --deadline 2020-01-01T00:00:00Z
+# A deadline ends the search early enough for the races, and must be in the future.
+expect 2 tune m.onnx#1 --fleet "$url" --records fake.db --deadline 2020-01-01T00:00:00Z
 has 'it has passed' err
 expect 0 tune m.onnx#3 --fleet "$url" --records deadline.db --deadline 2s --strategy random --target llvm --json
 has '"finish":"deadline"' out
 [ "$(sqlite3 deadline.db 'SELECT count(*) FROM best')" -eq 1 ] || fail "no winner by the deadline"
 
-# Workers, the broker and the tuner are killed: the job ends as it would have.
+# Workers, the broker and the tuner are killed: the job gives the same result.
 start tuner "$tilewright" tune m.onnx#2 --fleet "$url" --records killed.db --trials 240 \
   --strategy random --target llvm
 tuner_pid=$last
@@ -123,7 +123,7 @@ expect 0 records check killed.db
 doubled='SELECT count(*) FROM (SELECT 1 FROM trial WHERE attempt = 0 GROUP BY template, config_index HAVING count(*) > 1)'
 [ "$(sqlite3 killed.db "$doubled")" -eq 0 ] || fail "configs were measured twice"
 
-# This machine measures for itself what a builder of the fleet has built.
+# This machine measures kernels that a builder of the fleet compiled.
 kill_and_wait "${processes[@]}"
 processes=()
 start_server $server -a 127.0.0.1 -p "$port" -js -sd "$work/store"
@@ -137,7 +137,7 @@ waiting_pid=$last
 start builder "$tilewright" worker "${root[@]}" --fleet "$url" --name b1 --build
 wait "$waiting_pid" || fail "the tune that waited: $(tail -n 3 waiting.log)"
 matches '"trials":6' waiting.log
-# What the builder made was built here once more, to the same bytes.
+# The tuner rebuilt the builder's kernels to the same bytes.
 matches '"rebuilt":[1-9]' waiting.log
 has '"unconfirmed":0' waiting.log
 expect 0 query m.onnx#1 --records r.db
@@ -156,7 +156,7 @@ expect 2 fleet keys add w1 --folder lab --role worker --into w1
 has 'is taken' err
 has 'listen: "127.0.0.1:'"$port"'"' lab/nats-server.conf
 start_server "$tilewright" fleet up lab
-# Of a cluster each server is told which one it is.
+# In a cluster, each server receives its own name.
 expect 0 fleet up three --host n1.lab,n2.lab,10.0.0.3 --port "$port" --write-only
 has 'tls://n1.lab:'"$port"',tls://n2.lab:'"$port"',tls://10.0.0.3:' err
 has 'listen: "0.0.0.0:'"$port"'"' three/nats-server.conf
@@ -175,7 +175,7 @@ class=$(grep -o 'null-[0-9a-f]*' out | head -n 1)
 expect 0 fleet open "$class" --fleet lab/admin.fleet
 expect 0 tune m.onnx#1 --fleet alice/alice.fleet --records keyed.db --trials 40 --strategy random --target llvm --json
 matches '"trials":40' out
-# Another tuner's jobs have queues of their own.
+# The jobs of another tuner have separate queues.
 expect 0 fleet keys add bob --folder lab --role tuner --into bob
 expect 0 tune m.onnx#2 --fleet bob/bob.fleet --records keyed.db --trials 40 --strategy random --target llvm --json
 matches '"trials":40' out

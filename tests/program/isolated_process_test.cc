@@ -1,5 +1,5 @@
-// Libraries whose kernels crash or do not end: `run`, `verify` and `bench` name them and go on to
-// end like commands that failed.
+// Libraries whose kernels crash or do not end: `run`, `verify` and `bench` name the kernel and then
+// end like other failed commands.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// One operator, whose kernel has a name.
+/// A network of one operator, whose kernel has a name.
 class NamedNetwork final : public RunnableNetwork {
  public:
   NamedNetwork() {
@@ -68,7 +68,7 @@ TEST(RunCheckProcessTest, AProcessMayWaitAfterItsOperators) {
   const auto body = [](CheckProgress& progress) -> Result<Json> {
     progress.Begin(0);
     progress.End();
-    SystemClock().SleepSeconds(0.6);  // as for a pager that is not read on
+    SystemClock().SleepSeconds(0.6);  // as for a pager that nothing reads from
     return Json{{"printed", true}};
   };
   const CheckProcessResult answer = RunCheckProcess(body, {}, 60, 0.2);
@@ -81,7 +81,7 @@ std::vector<Expr> First(const Buffer& buffer) {
   return std::vector<Expr>(buffer->shape.size(), Expr(0));
 }
 
-/// Writes far outside of all memory.
+/// Writes far outside of any mapping.
 void Crash(Plan& plan) {
   Program& kernel = plan.kernels.front();
   const Buffer& result = kernel.parameters.back();
@@ -90,7 +90,7 @@ void Crash(Plan& plan) {
   kernel.body = MakeStore(result, indices, MakeFloat(kFloat32, 1));
 }
 
-/// For centuries.
+/// Loops for centuries.
 void NeverEnd(Plan& plan) {
   Program& kernel = plan.kernels.front();
   const Buffer& result = kernel.parameters.back();
@@ -109,7 +109,7 @@ class FaultyKernels : public testing::Test {
   }
   std::string Path(const std::string& file) const { return folder_->path() + "/" + file; }
 
-  /// A library whose only kernel is changed.
+  /// Compiles a library whose only kernel is changed.
   std::string Library(void (*change)(Plan&)) {
     auto graph = ImportRelay(kRelu, "net");
     EXPECT_TRUE(graph.ok()) << graph.status().message();
@@ -128,7 +128,7 @@ class FaultyKernels : public testing::Test {
     command->Use(registries);
     CLI::App app;
     command->Declare(app);
-    std::ranges::reverse(arguments);  // as the parser takes them
+    std::ranges::reverse(arguments);  // the order that the parser takes
     app.parse(std::move(arguments));
     return command->Run();
   }

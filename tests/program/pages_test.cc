@@ -13,12 +13,12 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The whole program, and what is made of it.
+/// The whole program and the pages generated from it.
 class PagesTest : public testing::Test {
  protected:
   PagesTest() { DeclareProgram(app_, commands_, brought_); }
 
-  /// Every option of an app, as the parser has it: the pages are compared with this, not with their
+  /// Every option of an app from the parser. The pages are compared with this and not with their
   /// own description.
   static std::vector<std::string> OptionsOf(const CLI::App& app) {
     std::vector<std::string> names;

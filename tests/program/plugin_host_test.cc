@@ -1,5 +1,5 @@
-// A plugin's template calls what it likes with what it likes: whatever it is, the schedule is legal
-// or refused, and a legal one lowers or is refused there.
+// A plugin's template makes arbitrary calls with arbitrary arguments: the schedule is legal or
+// rejected, and a legal one is lowered or rejected by lowering.
 
 #include <gtest/gtest.h>
 
@@ -123,7 +123,7 @@ TEST(PluginHostTest, KnobsOfASpaceAreChecked) {
   const auto refusal = [&](auto add) {
     tw_space space;
     add(&space);
-    tw.knob_integer(&space, "later", order, 2);  // does nothing more
+    tw.knob_integer(&space, "later", order, 2);  // has no effect
     EXPECT_TRUE(space.space.knobs().empty());
     return space.status.message();
   };

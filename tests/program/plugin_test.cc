@@ -1,5 +1,5 @@
-// Plugins as the program loads them: the example of the documents does what ours do, and one that
-// does all it may not is refused by name, call by call.
+// Plugins as the program loads them: the example of the documentation gives the results of the
+// built-in template, and every illegal call of a faulty plugin is rejected with the plugin's name.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,11 +10,11 @@
 #include <set>
 #include <string>
 
-#include "src/plugins/load_plugin.h"
 #include "records/store.h"
 #include "search/space.h"
 #include "search/static_analyzer.h"
 #include "src/base/files/locked_temp_dir.h"
+#include "src/plugins/load_plugin.h"
 #include "src/target/device.h"
 #include "src/templates/device.h"
 
@@ -34,7 +34,7 @@ plugins::Registries With(const std::string& file) {
   return registries;
 }
 
-/// rough.cc as it is compiled with ROUGH_<kind>.
+/// Returns the path of rough.cc compiled with ROUGH_<kind>.
 std::string Variant(const std::string& kind) {
   return (std::filesystem::path(kRough).parent_path() / ("lib" + kind + ".so")).string();
 }
@@ -69,7 +69,8 @@ TEST(PluginTest, WhatIsNoPluginIsRefused) {
   plugins::Registries registries;
   EXPECT_THAT(plugins::LoadPlugin("/nowhere.so", registries).message(),
               HasSubstr("--plugin /nowhere.so: No such file"));
-  EXPECT_THAT(plugins::LoadPlugin("/proc/self/exe", registries).message(), HasSubstr("--plugin /proc/self"));
+  EXPECT_THAT(plugins::LoadPlugin("/proc/self/exe", registries).message(),
+              HasSubstr("--plugin /proc/self"));
   EXPECT_THAT(plugins::LoadPlugin(PLUGIN_NONE, registries).message(), HasSubstr("tw_plugin_main"));
   registries = With(kRough);
   EXPECT_THAT(plugins::LoadPlugin(kRough, registries).message(), HasSubstr("already"));
@@ -86,7 +87,7 @@ TEST(PluginTest, ItsTemplateIsTheLastThatServes) {
   EXPECT_EQ(entries.back()->refuses(dense, *Target::Parse("native")), "only conv2d of float32");
 }
 
-// Whatever it does wrong to a schedule, the config is refused with its name and a reason.
+// After an illegal schedule call, the config is rejected with the plugin's name and a reason.
 TEST(PluginTest, IllegalCallsAreRefused) {
   const plugins::Registries registries = With(kRough);
   const TemplateEntry& entry = *registries.templates.Find("rough/illegal");
@@ -185,7 +186,7 @@ TEST_F(RoughStrategyTest, WhatItMayNotDoIsItsStatus) {
   }
 }
 
-// A record of a plugin's template is served where the plugin is loaded, and only there.
+// A record of a plugin's template is served only if the plugin is loaded.
 TEST_F(PluginStrategyTest, RecordsAreServedWithThePluginAlone) {
   const auto folder = LockedTempDir::Create("tilewright-plugin-test");
   auto store = records::Store::Open(folder->path() + "/r.db", records::Store::Mode::kReadWrite);

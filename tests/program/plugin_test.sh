@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# plugin_test.sh TILEWRIGHT EXAMPLE ROUGH: tuning with the template and the strategy of a plugin, as
-# a user would; ROUGH is one whose strategies and template do what they may not.
+# plugin_test.sh TILEWRIGHT EXAMPLE ROUGH: tunes with the template and the strategy of a plugin.
+# ROUGH is a plugin whose strategies and template break their contracts.
 set -euo pipefail
 
 tilewright=$1 example=$2 rough=$3
@@ -19,8 +19,8 @@ has "no template 'acme/conv_rows'" err
 expect 0 measure --task m.onnx#1 --plugin acme.so --template acme/conv_rows
 has 'ok' out
 
-# The search visits both kinds of templates; each kernel is built in a worker, which has the plugin
-# too, and verified as any.
+# The search visits both kinds of templates. Workers, which load the plugin too, build and verify
+# each kernel.
 tune=(tune m.onnx#1 --plugin acme.so --strategy acme/stride --records r.db)
 expect 0 "${tune[@]}" --trials 16
 expect 0 records list r.db --template acme/conv_rows --json
@@ -36,7 +36,7 @@ expect 0 records check r.db
 expect 2 tune m.onnx#1 --strategy acme/stride --records r.db --trials 24
 has 'expected one of auto, evolve, genetic, grid, model, random' err
 
-# What is wrong with a plugin ends the command, and a job keeps its trials.
+# A fault of a plugin ends the command, and a job keeps its trials.
 for strategy in far twice fails throws nothing; do
   expect 2 tune m.onnx#1 --plugin "$rough" --strategy "rough/$strategy" --records s.db --trials 40
   has "rough/$strategy: " err

@@ -1,4 +1,4 @@
-// Names and messages of others on terminals: on one line, and without anything that is obeyed.
+// Untrusted names and messages on terminals: printed on one line and without control sequences.
 
 #include "python_free_cli/print.h"
 
@@ -76,7 +76,7 @@ TEST(PrintTest, ReportsAndPagesShowNamesOnOneLine) {
   const Json& task = (*json)["jobs"][0]["tasks"][0];
   EXPECT_EQ(task["name"], "a\\nEVIL\\t\\x1b\\u202e");
   EXPECT_EQ(task["code"][0]["loops"], "for\n");
-  // What is for machines stays as it is.
+  // Machine-readable output is not changed.
   EXPECT_EQ(report::ToJson(document)["jobs"][0]["tasks"][0]["name"], "a\nEVIL\t\x1b\xe2\x80\xae");
 }
 

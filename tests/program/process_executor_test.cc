@@ -1,4 +1,4 @@
-// A bench of real builders: what they make, and what they keep of others' orders.
+// An executor with real builders: its artifacts, and its isolation of other jobs' orders.
 
 #include "measure/fleet/process_executor.h"
 
@@ -74,7 +74,7 @@ TEST(ProcessBenchTest, ProcessesAreStartedAnewAfterManyTasks) {
   }
   const std::vector<int> before = executor->measurer().worker_pids();
   executor->Start(3, OrderToBuild(1), {});
-  executor->Start(4, OrderToBuild(3), {});  // while one is under way
+  executor->Start(4, OrderToBuild(3), {});  // while one is in progress
   EXPECT_THAT(NextEvent(*executor).refusal, testing::HasSubstr("starts its processes anew"));
   executor->Start(5, OrderToBuild(1), {});
   EXPECT_THAT(NextEvent(*executor).refusal, testing::HasSubstr("starts its processes anew"));
@@ -98,7 +98,8 @@ TEST(ProcessBenchTest, WhatWasDroppedCounts) {
 }
 
 TEST(ProcessBenchTest, IfItsProcessesCannotBeStartedAnewItRefusesEverything) {
-  // Descriptors below the limit are taken: those of the bench are beyond it, and free none of them.
+  // Descriptors below the limit are taken: those of the executor are above it, and none of them
+  // becomes free.
   constexpr int kFew = 16;
   std::vector<int> taken;
   do {
@@ -125,7 +126,7 @@ TEST(ProcessBenchTest, IfItsProcessesCannotBeStartedAnewItRefusesEverything) {
   for (const Executor::Event& event : events)
     EXPECT_EQ(event.refusal, executor->status().message());
   EXPECT_EQ(executor->probe_seconds(), 0);
-  // What could not be removed without descriptors.
+  // Removes the folders that could not be removed without descriptors.
   for (const char* root : {"/dev/shm", "/tmp"}) LockedTempDir::RemoveAbandoned(root);
 }
 

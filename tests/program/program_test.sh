@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# program_test.sh TILEWRIGHT: the program end to end, as a user would, with its exit codes.
+# program_test.sh TILEWRIGHT: end-to-end test of the program with its exit codes.
 set -euo pipefail
 
 tilewright=$1
@@ -32,11 +32,11 @@ has 'def @quantized_main(' parts.relay
 expect 0 verify q.relay parts.relay
 expect 2 quantize m.onnx --set partition_conversions=enabled --set do_simulation=true -o parts.relay
 has 'realize must run' err
-pictures="$source_folder/tests/fuzz/corpus/data"
-expect 2 quantize m.onnx --set calibrate_mode=percentile --data "$pictures/colour.jpg" -o q.relay
+images="$source_folder/tests/fuzz/corpus/data"
+expect 2 quantize m.onnx --set calibrate_mode=percentile --data "$images/colour.jpg" -o q.relay
 has '--image-fit crop' err
-expect 0 quantize m.onnx --set calibrate_mode=percentile --data "$pictures/colour.jpg" --image-fit crop -o q.relay
-expect 2 quantize m.onnx --data "$pictures/colour.jpg" --image-std 0,1,1 -o q.relay
+expect 0 quantize m.onnx --set calibrate_mode=percentile --data "$images/colour.jpg" --image-fit crop -o q.relay
+expect 2 quantize m.onnx --data "$images/colour.jpg" --image-std 0,1,1 -o q.relay
 expect 2 quantize m.onnx --set nbits=8 -o q.relay
 has 'expected one of nbit_input' err
 expect 2 quantize m.onnx --set calibrate_mode=percentile -o q.relay
@@ -50,7 +50,7 @@ expect 0 quantize m.onnx --json --print-after realize -o q.relay
 has '"listing":"' out
 [ "$(wc -l <out)" -eq 1 ] || fail "not one line of JSON: $(head -c 500 out)"
 
-# Tensors that fit in no memory, and in too little of it, are errors like others.
+# Tensors larger than the address space or the memory give ordinary errors.
 expect 1 measure --task 'dense(float32[1000000,1000000]MK,float32[1000000,1000000]NK)->float32'
 has 'takes 60000.0 GB of memory, there are ' err
 printf '#[version = "0.0.5"]\ndef @main(%%x: Tensor[(500000000), int8]) {\n  nn.relu(%%x)\n}\n' >half.relay
@@ -100,20 +100,22 @@ expect 0 run net.relay --target 'cuda -arch=sm_75' --device simt --json
 has '"made_up_constants":{"count":1,"seed":"name"}' out
 expect 0 compile net.relay --target 'cuda -arch=sm_75' -o gpu.so
 has 'net_run_on_device' gpu.h
-# A file without contents: every command says that they were made up, also of what was made of it.
-has_made_up() {
+# A file without contents: every command reports the synthetic constants, also for files derived
+# from it.
+has_synthetic() {
   has 'warning: ' err
   has ': 1 constants have no contents of their own but made-up ones, seeded by their names' err
 }
-made_up='"made_up_constants":{"count":1,"seed":"name"}'
-# The best of the modes, on made-up inputs where none are given; what is worth nothing is not said to be good.
+synthetic='"made_up_constants":{"count":1,"seed":"name"}'
+# The best of the modes, on synthetic inputs if none are given; a poor result is not reported as
+# good.
 expect 0 quantize net.relay --set skip_conv_layers=None --calibrate auto --json -o made.relay
 has '"candidates":[{"calibrate_mode":"percentile","sqnr_db":' out
 has '"made_up_inputs":true' out
 has '"float":[]' out
 has 'may be far from real ones' err
-# Of each mode by itself: what auto says of it, and of the best one the file. Cubes of random numbers and
-# their exponents have different ones.
+# For each mode separately: auto reports its value, and the file contains that of the best. Cubes of
+# random numbers and their exponentials have different best modes.
 inputs_by() {  # name, body
   printf 'def @main(%%x: Tensor[(8, 4, 8, 8), float32]) {\n%s\n}\n' "$2" >"$1.relay"
   expect 0 compile "$1.relay" -o "$1.so"
@@ -147,7 +149,7 @@ expect 2 quantize net.relay --calibrate auto --set calibrate_mode=mse -o made.re
 expect 2 quantize net.relay --calibrate auto --passes fold,partition -o made.relay
 expect 2 quantize net.relay --calibrate best -o made.relay
 has 'global_scale, percentile, kl_divergence or mse' err
-# Weights of 7 bits are multiplied otherwise, and are tasks of their own, where that is faster.
+# Weights of 7 bits use other multiply instructions, and become separate tasks if that is faster.
 tasks_of() { expect 0 tasks made.relay --target "llvm -mcpu=$1" --json; }
 # shellcheck disable=SC2086
 expect 0 quantize net.relay $finest --reduce-range -o made.relay
@@ -165,12 +167,12 @@ for command in 'compile net.relay -o made.so' 'run made.so' 'bench made.so --sec
   'run bundled' 'quantize net.relay --set skip_conv_layers=None -o made.relay' 'compile made.relay -o quantized.so' \
   'run quantized.so' 'run net.relay --target cuda --device simt --seeded'; do
   expect 0 $command --json
-  has_made_up
-  has "$made_up" out
+  has_synthetic
+  has "$synthetic" out
 done
 expect 1 pack net.relay $design -o packed.relay --json  # floats
-has_made_up
-has "$made_up" out
+has_synthetic
+has "$synthetic" out
 expect 2 run made.so --seeded
 has 'has its constants in it' err
 expect 0 run made.so --made-up quantized:0.5:3 --json
@@ -204,14 +206,14 @@ expect 0 query m.onnx#1 --records r.db
 has 'hit' out
 expect 1 query m.onnx --records r.db
 has 'miss' out
-# With or without the library.
+# With the library and without it.
 expect 0 query m.onnx#1 --records r.db --libs dnnl
 expect 2 query m.onnx#1 --records r.db --libs none
 has "no library 'none', expected some of" err
 expect 0 records check r.db
 has 'sound' out
 
-# What a job of several metrics found. Nobody asked for joules, so there is no sum of them.
+# The results of a job with several metrics. Joules were not requested, so there is no sum of them.
 expect 0 tune m.onnx#1 --records front.db --trials 4 --metric seconds,code_bytes
 expect 0 query m.onnx#1 --records front.db --front
 has 'on the front by seconds,code_bytes' out
@@ -264,7 +266,7 @@ expect 0 query 'conv2d(float32[1,64,28,28]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x
 has 'conv2d_winograd.cpu' out
 expect 0 query 'conv2d(float32[1,64,28,28]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32' --no-packages --accept default --float-error strict
 has 'conv2d_direct.cpu' out
-# The shipped model is asked first; it knows AVX-512.
+# The shipped model is consulted first; it was trained for AVX-512.
 expect 0 query m.onnx#1 --no-packages --accept default --target 'llvm -mcpu=skylake-avx512' --json
 has '"kind":"model"' out
 expect 0 package query "$package" m.onnx#1
@@ -307,7 +309,7 @@ has 'of 1 tasks' out
 expect 1 query m.onnx#2 --records i.db --accept model --model none
 expect 0 query m.onnx#2 --records i.db --model cpu.model --json
 has '"kind":"model"' out
-# A record of Winograd is passed over, and named; nothing of it is proposed.
+# A Winograd record is skipped and reported; none of its configs is proposed.
 conv='conv2d(float32[1,32,28,28]NCHW,float32[32,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32'
 expect 0 tune "$conv" --records tiles.db --trials 4 --template conv2d_winograd.cpu
 expect 0 query "$conv" --records tiles.db --no-packages
@@ -381,7 +383,7 @@ done
 expect 0 records backup r.db copy.db
 expect 0 records check copy.db
 
-# An array in another layout, and what is no tensor.
+# An array in another layout, and a file that is not a tensor.
 header="{'descr': '<f4', 'fortran_order': False, 'shape': (1, 224, 224, 3), }"
 { printf '\223NUMPY\001\000\166\000%-117s\n' "$header" && head -c 602112 /dev/zero; } >nhwc.npy
 expect 2 run m.so --input nhwc.npy
@@ -392,9 +394,9 @@ expect 2 quantize m.onnx -o q.relay --data nhwc.npy
 has 'expected --calibrate auto' err
 
 expect 0 run m.so --output logits.npy
-expect 0 run m.so --input "$pictures/colour.jpg" --image-fit stretch --output picture.npy
-if cmp -s logits.npy picture.npy; then fail "the picture is not what ran"; fi
-expect 2 run m.so --input "$pictures/colour.jpg"
+expect 0 run m.so --input "$images/colour.jpg" --image-fit stretch --output image.npy
+if cmp -s logits.npy image.npy; then fail "the run did not use the image"; fi
+expect 2 run m.so --input "$images/colour.jpg"
 has "colour.jpg: image of 16 x 8 pixels" err
 [ -s logits.npy ] || fail "no output file"
 expect 0 bench m.so --seconds 0.2 --json
@@ -407,8 +409,8 @@ has 'sigmoid has no integer form' err
 has '"notes"' out
 expect 0 compile "$corpus/qdq.onnx" --requantize integer -o qdq.so
 expect 0 verify "$corpus/qdq.onnx" qdq.so --requantize integer
-# Sizes and values that a file leaves open: one way to say them for every command, remembered by what is
-# made.
+# Open dimensions and values of a file: all commands use the same options, and their outputs store
+# the values.
 open="$corpus/open.onnx"
 expect 2 inspect "$open"
 has "graph input 'x': dimension 1 ('width'), dimension 2: no fixed size" err
@@ -438,7 +440,7 @@ expect 2 run open.so --shape x=1x4x5
 has '--shape x=1x4x5: open.so has its sizes in it: x=1x4x6' err
 expect 2 run open.so --dim width=4
 has '--dim width=4: open.so has its sizes in it' err
-# Several sets of sizes are one library.
+# Several shape variants in one library.
 sets=(--shape x=1x4x6,1x3x8 --value shape=4,6)
 expect 0 compile "$open" "${sets[@]}" --json -o sets.so
 has '"sets":[{"name":"open_1","bound":["--shape x=1x4x6"' out
@@ -477,13 +479,13 @@ has '"first_divergence":0' out
 expect 2 verify m.onnx "$corpus/qdq.onnx"
 has 'shapes differ' err
 
-# A name that is no UTF-8 must not end the program where it prints JSON.
+# A name that is not UTF-8 must not end the program when it prints JSON.
 LC_ALL=C sed 's/projected/proj\xff\xfeted/g' "$corpus/transformer.onnx" >odd.onnx
 expect 0 compile odd.onnx -o odd.so --json
 expect 0 run odd.so --json
 expect 0 verify odd.onnx odd.onnx --json
 
-# What a terminal obeys comes through in no text of a store or a model.
+# No text of a store or a model prints terminal control sequences.
 printed=$(grep -rnE 'fmt::print|printf\(|std::(cout|cerr|puts)|fputs' --include='*.cc' "$source_folder/python_free_cli" |
   grep -vE '/(print|runner_main).cc:' || true)
 [ -z "$printed" ] || fail "text that is not filtered: $printed"
@@ -498,7 +500,7 @@ for command in 'records list forged.db' 'records list forged.db --json' 'records
   if LC_ALL=C grep -q $'\x1b' out err; then fail "'$command' lets control characters through"; fi
   [ "$command" != 'records list forged.db' ] || has 'conv2d\x1b[2Jxxx.cpu' out
 done
-# ... and no name begins a line of its own.
+# ... and no name starts a new line.
 LC_ALL=C sed 's/projected/proj\nEVIL/g' "$corpus/transformer.onnx" >lines.onnx
 for command in 'inspect lines.onnx' 'compile lines.onnx -o lines.so' 'verify lines.onnx lines.so' 'run lines.so'; do
   # shellcheck disable=SC2086
@@ -567,7 +569,7 @@ fi
 expect 2 tune m.onnx#1 --target rasp4b64 --records b.db --trials 1
 has '--runner' err
 
-# The runner, as another machine.
+# The runner, used like a remote machine.
 runner="'$tilewright' runner"
 expect 0 tune m.onnx#1 --runner "$runner" --records b.db --trials 2 --json
 has '"trials":2' out
@@ -582,12 +584,13 @@ fi
 expect 1 tune m.onnx#1 --runner 'exit 3' --records b.db --trials 2
 has 'exit code 3' err
 
-# Progress is never worth a job: standard error on a full disk, closed, or with a reader that went away.
+# A failure to print progress never ends a job: standard error on a full disk, closed, or with a
+# closed reader.
 lossy="tune m.onnx#1 --records lossy.db"
 "$tilewright" $lossy --trials 2 --json >out 2>/dev/full || fail "tune died with its standard error full"
 "$tilewright" $lossy --trials 4 --json >out 2>&- || fail "tune died without standard error"
 "$tilewright" $lossy --trials 6 --json 2>&1 >out | true || fail "tune died with the reader of its standard error"
-# ... nor is its report; that it did not arrive is an error, the trials are kept.
+# ... nor does a failure to print the report. That is an error, but the trials are kept.
 if "$tilewright" $lossy --trials 8 --json >/dev/full 2>err; then fail "no word of a report that was lost"; fi
 has 'standard output' err
 if "$tilewright" $lossy --trials 10 >&- 2>err; then fail "no word of a report without standard output"; fi
@@ -596,14 +599,14 @@ has '"trials":10' out
 has '"trials_this_run":0' out
 if "$tilewright" inspect missing.onnx 2>/dev/full; then fail "an error that could not be said is none"; fi
 
-# Stopped by a signal it keeps everything, and what stands behind it in a script is not done.
+# If a signal stops it, it keeps everything, and later commands of a script do not run.
 for signal in INT TERM; do
   seen=0
   timeout --preserve-status -s "$signal" 2 "$tilewright" tune m.onnx#2 --records "$signal.db" --budget 60s >out 2>err || seen=$?
   [ "$seen" -eq $((128 + $(kill -l "$signal"))) ] || fail "tune after SIG$signal: exit code $seen: $(cat err)"
 done
 
-# Options that mean nothing beside the others.
+# Options that have no effect in combination with the others.
 refused() {
   expect 2 "$@"
   has "$why" err
@@ -629,7 +632,7 @@ why='--no-fuse-residuals: ' refused tasks m.onnx --no-fuse-residuals
 why='need --package' refused query m.onnx#1 --allow-unsigned
 why='--package: --rule autotvm' refused query "$dense" --rule autotvm --target llvm --package "$package"
 why='--libs: --rule autotvm' refused query "$dense" --rule autotvm --target llvm --libs dnnl
-why='none of the passes' refused quantize m.onnx --passes fold,partition --data "$pictures" -o x.relay \
+why='none of the passes' refused quantize m.onnx --passes fold,partition --data "$images" -o x.relay \
   --set calibrate_mode=percentile
 why='--data' refused quantize m.onnx --samples 3 -o x.relay
 why='no package files' refused package verify --installed "$package"
@@ -639,7 +642,7 @@ why='--limit: ' refused records list r.db --limit -1
 why='--tolerance: ' refused verify m.onnx m.onnx --tolerance -1
 [ ! -e x.vta ] || fail "a folder in spite of what was refused"
 
-# What --requantize and --seeded say holds on a VTA too; --min-sqnr for a library of the model itself.
+# --requantize and --seeded apply to a VTA too, and --min-sqnr to a library of the model itself.
 expect 0 compile "$corpus/qdq.onnx" $vta --requantize integer -o qdq.vta
 expect 0 verify "$corpus/qdq.onnx" qdq.vta --requantize integer
 expect 0 compile q.relay $vta --seeded -o seeded.vta
@@ -647,7 +650,7 @@ expect 0 verify q.relay seeded.vta --seeded
 expect 0 verify "$corpus/qdq.onnx" qdq --min-sqnr 60 --json
 has '"layers"' out
 
-# A CSV takes its place only when it is whole.
+# A CSV replaces the file only when it is complete.
 echo kept >r.csv
 expect 2 records export-csv nowhere.db -o r.csv
 has kept r.csv
@@ -663,12 +666,12 @@ expect 0 records export-csv r.db -o r.pipe
 wait $!
 cmp -s r.csv piped.csv || fail 'a pipe was not written to'
 
-# The command beside a trial measures it again.
+# The command printed with a trial measures it again.
 expect 0 records list r.db --limit 1 --json
 again=$(sed 's/.*"reproduce":"tilewright \(.*\)"}$/\1/; s/\\"/"/g' out)
 eval "expect 0 $again"
 
-# What is printed arrives, or that is said.
+# Output either arrives completely or gives an error.
 if [ -c /dev/full ]; then
   while read -r command; do
     seen=0
@@ -688,8 +691,8 @@ fi
 "$tilewright" run m.so --json 2>err | head -c 1 >out
 [ ! -s err ] || fail "a reader that went away: $(cat err)"
 
-# Nothing is left behind where a file may grow no more, and none that was there is lost.
-# full ARGUMENT...: the program ends with 1 and leaves the files here as they were.
+# If a file cannot grow, no partial file remains, and no existing file is lost.
+# full ARGUMENT...: the program ends with 1 and leaves the existing files unchanged.
 full() {
   local seen=0
   find . | sort >before
@@ -706,9 +709,10 @@ full quantize m.onnx -o full.relay
 full model squeezenet1_1 -o full.onnx
 cmp m.so kept.so
 
-# Nor by a signal. A pipe without a writer makes the linker wait when the constants are written.
+# The same after a signal. A pipe without a writer blocks the linker when the constants are written.
 mkfifo runtime.a
-# interrupted FILE ARGUMENT...: compile is ended when FILE (a pattern) is there; what it wrote goes.
+# interrupted FILE ARGUMENT...: interrupts compile when FILE (a pattern) exists; its outputs are
+# deleted.
 interrupted() {
   local pattern=$1 seen=0 tries=0 pid
   shift

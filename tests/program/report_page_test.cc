@@ -1,5 +1,5 @@
-// The page of `tilewright report` as a browser shows it. One browser for all tests: to start one
-// takes longer than what is tested.
+// The page of `tilewright report` in a browser. All tests share one browser, because starting one
+// takes longer than a test.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-// All charts that the page has placed are drawn, and none is blank.
+// True if all charts on the page are drawn and none is blank.
 constexpr const char* kDrawn =
     "(() => { const [drawn, placed] = (document.body.dataset.charts || '0/1').split('/');"
     " return drawn === placed && [...document.querySelectorAll('canvas')].every(canvas =>"
@@ -33,8 +33,8 @@ constexpr const char* kBlank =
 constexpr const char* kTooWide =
     "document.documentElement.scrollWidth - document.documentElement.clientWidth";
 
-/// A network of two steps, as a plan would give it.
-NetworkPage MadeUpNetwork() {
+/// A network of two steps, as from a plan.
+NetworkPage SyntheticNetwork() {
   NetworkPage network;
   network.graph = kHostile;
   network.coverage = {{"hit", 1}, {"default", 1}};
@@ -52,8 +52,8 @@ NetworkPage MadeUpNetwork() {
   return network;
 }
 
-/// A task of a VTA and of a GPU at once: all that there is to draw.
-VtaPage MadeUpVta() {
+/// A task of a VTA and of a GPU at once: every kind of chart.
+VtaPage SyntheticVta() {
   VtaPage vta;
   vta.model = "pynq";
   vta.cycles = 1000;
@@ -80,9 +80,9 @@ class ReportPageTest : public records::SampleStores {
     records::SampleStores::SetUp();
     document_ = std::make_unique<Document>();
   }
-  /// A document with one hostile job.
+  /// Writes a report of one hostile job.
   void Gather(std::int64_t trials) {
-    AddMadeUpJob(Path("made.db"), MadeUpTrials(trials, trials / 2));
+    AddSyntheticJob(Path("made.db"), SyntheticTrials(trials, trials / 2));
     GatherOptions options;
     options.templates = &BuiltInTemplates();
     options.finish = [](const TaskTrials& of, TaskPage& page) {
@@ -99,7 +99,7 @@ class ReportPageTest : public records::SampleStores {
     auto page = MakePage(*document_);
     ASSERT_TRUE(page.ok()) << page.status().message();
     ASSERT_TRUE(WriteFile(Path("report.html"), *page).ok());
-    // Another address first: only what is behind # would not be loaded again.
+    // Opens another address first: a change after # alone would not reload the page.
     const Status opened =
         browser_->Open("file://" + Path("report.html") + "?" + view + "#/" + view, kDrawn);
     ASSERT_TRUE(opened.ok()) << opened.message();
@@ -111,7 +111,7 @@ class ReportPageTest : public records::SampleStores {
            : value.ok()                     ? value->dump()
                                             : "";
   }
-  /// Nothing was complained of, and nobody was asked for anything.
+  /// Expects no console errors and no requests.
   static void ExpectQuiet() {
     EXPECT_THAT(browser_->complaints(), IsEmpty());
     EXPECT_THAT(browser_->requests(), Each(StartsWith("file:///")));
@@ -125,16 +125,16 @@ std::optional<Browser> ReportPageTest::browser_;
 
 TEST_F(ReportPageTest, DrawsEveryChartAndShowsHostileTextsAsText) {
   Gather(240);
-  document_->network = MadeUpNetwork();
+  document_->network = SyntheticNetwork();
   document_->comparison = Compare(*document_, *document_, kHostile, kHostile);
   document_->missing.push_back(kHostile);
   TaskPage& task = document_->jobs.front().tasks.front();
-  task.vta = MadeUpVta();
+  task.vta = SyntheticVta();
   task.gpu = {{"occupancy", 0.5}, {"bytes of shared memory of a block", 4096}};
   task.gpu_points = {{1e-3, 0.5, 4096, 1, true}, {2e-3, 1, 0, 4, false}};
   task.metrics = {"seconds", kHostile, "joules"};
   task.front = {{kHostile, kHostile, {1e-3, 5000, 2e-3}}};
-  document_->bench = *ParseBenchTable(MadeUpTable(kHostile), kHostile);
+  document_->bench = *ParseBenchTable(SyntheticTable(kHostile), kHostile);
   task.key = task.name = task.best_config = kHostile;
   task.finalists.front().config = task.finalists.front().template_key = kHostile;
   document_->jobs.front().device = kHostile;
@@ -143,7 +143,7 @@ TEST_F(ReportPageTest, DrawsEveryChartAndShowsHostileTextsAsText) {
   ExpectQuiet();
   EXPECT_EQ(Text("document.querySelectorAll('canvas').length"), "16");
   EXPECT_EQ(Text(std::string(kBlank) + ".join()"), "");
-  // What the page is made of is what it was made of: three scripts, no pictures, no frames.
+  // The page contains only its own parts: three scripts, no images, no frames.
   EXPECT_EQ(Text("document.querySelectorAll('script').length"), "3");
   EXPECT_EQ(Text("document.querySelectorAll('img, iframe, object, link, b').length"), "0");
   EXPECT_EQ(Text("document.title.endsWith(' · Tilewright')"), "true");
@@ -165,7 +165,7 @@ TEST_F(ReportPageTest, FitsAPhoneInTheDark) {
 }
 
 TEST_F(ReportPageTest, LacksWhatTheStoreLacks) {
-  std::vector<Trial> trials = MadeUpTrials(12, 5);
+  std::vector<Trial> trials = SyntheticTrials(12, 5);
   for (Trial& trial : trials) trial.predicted.reset();
   Add(Path("old.db"), trials);
   GatherOptions options;
@@ -177,10 +177,10 @@ TEST_F(ReportPageTest, LacksWhatTheStoreLacks) {
   EXPECT_EQ(Text("[...document.querySelectorAll('.none')].length >= 3"), "true");
 }
 
-// What is measured of simulators, and of nothing that changed, has no times and no gains.
+// Simulator results and unchanged tables have no times and no gains.
 TEST_F(ReportPageTest, ShowsATableAloneAndANetworkInCycles) {
   document_->title = "Benchmarks";
-  document_->bench = *ParseBenchTable(MadeUpTable(kHostile), "table.json");
+  document_->bench = *ParseBenchTable(SyntheticTable(kHostile), "table.json");
   ASSERT_TRUE(browser_->Resize(375, 700, true).ok());
   Open("bench");
   ExpectQuiet();
@@ -191,7 +191,7 @@ TEST_F(ReportPageTest, ShowsATableAloneAndANetworkInCycles) {
   Gather(12);
   TaskPage& task = document_->jobs.front().tasks.front();
   task.default_value = task.best_value;
-  document_->network = MadeUpNetwork();
+  document_->network = SyntheticNetwork();
   document_->network->metric = "cycles";
   document_->network->steps.front().cost = 0;
   document_->network->steps.front().layout = "NCHW16c";

@@ -1,6 +1,6 @@
 #pragma once
 
-// A store with a job that somebody made up, for the tests of reports.
+// Synthetic store with a job, for the tests of reports.
 
 #include <cmath>
 
@@ -11,14 +11,14 @@
 
 namespace tilewright::report {
 
-/// Markup, scripts, control characters and line separators: what a page must show as it is.
+/// Markup, scripts, control characters and line separators, which a page must show as text.
 inline const std::string kHostile =
     "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>"
     "<!--&lt;\x1b[31m\x07 \xE2\x80\xA8\xE2\x80\xA9 \"'`${1}";
 
-/// Trials of the sample convolution: every config of a stretch of its space, slower where the index
-/// is far from `center`, scored by a model that knows two thirds of that.
-inline std::vector<Trial> MadeUpTrials(std::int64_t count, std::int64_t center) {
+/// Trials of the sample convolution: consecutive configs of its space, slower with the distance
+/// from `center`, scored by a model that predicts two thirds of the effect.
+inline std::vector<Trial> SyntheticTrials(std::int64_t count, std::int64_t center) {
   std::vector<Trial> trials;
   const TemplateEntry* entry =
       BuiltInTemplates().For(records::SampleConv(), records::SampleTarget()).front();
@@ -47,8 +47,8 @@ inline std::vector<Trial> MadeUpTrials(std::int64_t count, std::int64_t center) 
   return trials;
 }
 
-/// Adds the trials to a new store under a job of a hostile graph, with what a search notes.
-inline void AddMadeUpJob(const std::string& path, const std::vector<Trial>& trials) {
+/// Adds the trials to a new store under a job of a hostile graph, with the notes of a search.
+inline void AddSyntheticJob(const std::string& path, const std::vector<Trial>& trials) {
   auto store = records::Store::Open(path, records::Store::Mode::kReadWrite);
   ASSERT_TRUE(store.ok()) << store.status().message();
   auto job =
@@ -67,8 +67,9 @@ inline void AddMadeUpJob(const std::string& path, const std::vector<Trial>& tria
   ASSERT_TRUE(store->SetFact(PeaksFact(records::SampleDevice()), PeaksText(peaks)).ok());
 }
 
-/// A table of scripts/bench.sh with hostile names: one row slower, one faster, one new, one gone.
-inline std::string MadeUpTable(const std::string& name) {
+/// A table of scripts/bench.sh with hostile names: one row slower, one faster, one new, one
+/// removed.
+inline std::string SyntheticTable(const std::string& name) {
   const auto row = [&name](const char* verdict, double before, double change) {
     nlohmann::ordered_json json = {
         {"group", "networks"}, {"name", name + verdict}, {"unit", "ms"},

@@ -1,6 +1,6 @@
-// What `tilewright report` makes of stores and tables, as values and as text: statistics, seconds
-// of a job, knobs, races, comparisons, what devices add. The page as a browser shows it:
-// report_page_test.cc.
+// Contents of `tilewright report` for stores and tables, as values and as text: statistics, seconds
+// of a job, knobs, races, comparisons, device data. report_page_test.cc tests the page in a
+// browser.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,10 +28,10 @@ using testing::Pair;
 TEST(KendallTauTest, SaysHowFarTwoOrdersAgree) {
   EXPECT_EQ(KendallTau(std::vector<double>{1, 2, 3, 4}, std::vector<double>{1, 5, 6, 9}), 1);
   EXPECT_EQ(KendallTau(std::vector<double>{1, 2, 3, 4}, std::vector<double>{9, 6, 5, 1}), -1);
-  // Of six pairs five agree and one does not.
+  // Of six pairs, five agree and one does not.
   EXPECT_NEAR(KendallTau(std::vector<double>{1, 2, 3, 4}, std::vector<double>{1, 3, 2, 4}), 4.0 / 6,
               1e-12);
-  // A tie takes no side: of three pairs two agree; tau-b divides by sqrt(3 * 2).
+  // A tie does not count: of three pairs two agree; tau-b divides by sqrt(3 * 2).
   EXPECT_NEAR(KendallTau(std::vector<double>{1, 2, 3}, std::vector<double>{1, 1, 2}),
               2 / std::sqrt(6.0), 1e-12);
   EXPECT_EQ(KendallTau(std::vector<double>{1, 1}, std::vector<double>{1, 2}), 0);
@@ -42,13 +42,13 @@ TEST(ExplainedShareTest, IsOneForAKnobThatDecidesAllAndNothingForChance) {
   const std::vector<int> levels = {0, 0, 0, 1, 1, 1};
   EXPECT_NEAR(ExplainedShare(levels, 2, std::vector<double>{1, 1, 1, 5, 5, 5}), 1, 1e-12);
   EXPECT_EQ(ExplainedShare(levels, 2, std::vector<double>{1, 5, 3, 1, 5, 3}), 0);
-  // As many groups as rows explain everything, and tell nothing.
+  // A grouping with one group per row explains everything and is meaningless.
   EXPECT_EQ(ExplainedShare(std::vector<int>{0, 1, 2}, 3, std::vector<double>{1, 5, 3}), 0);
 }
 
 TEST(ThinTest, KeepsWhatItMustAndSpreadsTheRest) {
   EXPECT_THAT(Subsample(4, {}, 9), ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(Subsample(100, {99, 50}, 4), ElementsAre(0, 50, 99));  // 50 is there twice
+  EXPECT_THAT(Subsample(100, {99, 50}, 4), ElementsAre(0, 50, 99));  // 50 occurs twice
   EXPECT_EQ(Subsample(100'000, {7}, 2000).size(), 2000u);
 }
 
@@ -129,7 +129,7 @@ class ReportTest : public records::SampleStores {
 };
 
 TEST_F(ReportTest, HasWhatChartsNeed) {
-  AddMadeUpJob(Path("made.db"), MadeUpTrials(300, 200));
+  AddSyntheticJob(Path("made.db"), SyntheticTrials(300, 200));
   const Document document = Gather(Path("made.db"));
   ASSERT_EQ(document.jobs.size(), 1u);
   EXPECT_TRUE(document.missing.empty());
@@ -151,21 +151,21 @@ TEST_F(ReportTest, HasWhatChartsNeed) {
   ASSERT_EQ(task.knobs.size(), 1u);
   EXPECT_FALSE(task.knobs.front().importance.empty());
   EXPECT_EQ(task.finalists.size(), 6u);
-  // Two sorts of failures, whatever the numbers in their reasons.
+  // Two kinds of failures, independent of the numbers in their reasons.
   ASSERT_EQ(job.failures.size(), 2u);
   EXPECT_EQ(job.failures[0].trials + job.failures[1].trials, 27);
   EXPECT_THAT(job.failures[0].reproduce, HasSubstr("tilewright measure"));
 }
 
 TEST_F(ReportTest, ManyTrialsAreThinnedButTheLineIsExact) {
-  AddMadeUpJob(Path("made.db"), MadeUpTrials(2600, 2400));
+  AddSyntheticJob(Path("made.db"), SyntheticTrials(2600, 2400));
   const Document document = Gather(Path("made.db"));
   const TaskPage& task = document.jobs.front().tasks.front();
   EXPECT_LE(task.points.trial.size(), kMaxPoints);
   EXPECT_LE(task.knobs.front().rows.size(), kMaxRows);
   auto store = records::Store::Open(Path("made.db"), records::Store::Mode::kReadOnly);
   ASSERT_TRUE(store.ok());
-  const auto stored = store->Trials({});  // fewer, where the space has fewer configs
+  const auto stored = store->Trials({});  // fewer if the space has fewer configs
   ASSERT_TRUE(stored.ok());
   double least = 1;
   std::size_t steps = 0;
@@ -178,7 +178,7 @@ TEST_F(ReportTest, ManyTrialsAreThinnedButTheLineIsExact) {
 }
 
 TEST_F(ReportTest, OlderStoresLackSomethingAndItIsSaid) {
-  std::vector<Trial> trials = MadeUpTrials(40, 20);
+  std::vector<Trial> trials = SyntheticTrials(40, 20);
   for (Trial& trial : trials) trial.predicted.reset();
   Add(Path("old.db"), trials);
   const Document document = Gather(Path("old.db"));
@@ -189,14 +189,14 @@ TEST_F(ReportTest, OlderStoresLackSomethingAndItIsSaid) {
 }
 
 TEST_F(ReportTest, TextsOfStoresStayText) {
-  AddMadeUpJob(Path("made.db"), MadeUpTrials(60, 20));
+  AddSyntheticJob(Path("made.db"), SyntheticTrials(60, 20));
   const std::string text = ToText(Gather(Path("made.db")));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, HasSubstr("again: tilewright measure"));
 }
 
 TEST_F(ReportTest, NamesTheJobsThereAre) {
-  AddMadeUpJob(Path("made.db"), MadeUpTrials(20, 10));
+  AddSyntheticJob(Path("made.db"), SyntheticTrials(20, 10));
   EXPECT_EQ(Gather(Path("made.db"), "0123").jobs.size(), 1u);
   Document document;
   GatherOptions options;
@@ -208,13 +208,13 @@ TEST_F(ReportTest, NamesTheJobsThereAre) {
 }
 
 TEST_F(ReportTest, ComparesByIntervals) {
-  std::vector<Trial> trials = MadeUpTrials(60, 20);
-  AddMadeUpJob(Path("now.db"), trials);
+  std::vector<Trial> trials = SyntheticTrials(60, 20);
+  AddSyntheticJob(Path("now.db"), trials);
   for (Trial& trial : trials) {
     trial.value *= 1.5;
     for (double& sample : trial.samples) sample *= 1.5;
   }
-  AddMadeUpJob(Path("then.db"), trials);
+  AddSyntheticJob(Path("then.db"), trials);
   const Document now = Gather(Path("now.db")), then = Gather(Path("then.db"));
   Comparison comparison = Compare(now, then, "now", "then");
   ASSERT_EQ(comparison.tasks.size(), 1u);
@@ -227,7 +227,7 @@ TEST_F(ReportTest, ComparesByIntervals) {
 }
 
 TEST(BenchTableTest, SaysWhatBecameSlower) {
-  const auto page = ParseBenchTable(MadeUpTable("net "), "now/table.json");
+  const auto page = ParseBenchTable(SyntheticTable("net "), "now/table.json");
   ASSERT_TRUE(page.ok()) << page.status().message();
   EXPECT_EQ(page->rows.size(), 3u);
   EXPECT_EQ(page->CountOf("slower"), 1);
@@ -242,7 +242,7 @@ TEST(BenchTableTest, SaysWhatBecameSlower) {
 
 TEST(BenchTableTest, NamesThePlaceOfWhatIsWrong) {
   const auto refused = [](const std::string& from, const std::string& to) {
-    std::string text = MadeUpTable("net ");
+    std::string text = SyntheticTable("net ");
     const std::size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;
     return ParseBenchTable(text.replace(at, from.size(), to), "t.json").status();
@@ -258,7 +258,7 @@ TEST(BenchTableTest, NamesThePlaceOfWhatIsWrong) {
   EXPECT_THAT(ParseBenchTable("{", "t.json").status().message(), HasSubstr("line 1"));
 }
 
-/// A job of one task on a device whose trials can be looked at again without it.
+/// A job of one task on a device whose trials can be analyzed without the device.
 class DeviceReportTest : public ReportTest {
  protected:
   JobPage GatherOf(const char* key, const char* epilogue, const Target& target,
@@ -280,7 +280,7 @@ class DeviceReportTest : public ReportTest {
       if (!legal(trial)) continue;
       trial.metric = metric;
       trial.attempt = 0;
-      trial.verified = trials.empty();  // the others are looked at all the same
+      trial.verified = trials.empty();  // the others are analyzed too
       trials.push_back(std::move(trial));
     }
     Add(Path("device.db"), trials);
@@ -351,7 +351,7 @@ class FrontReportTest : public records::SampleStores {
 TEST_F(FrontReportTest, OfSeveralMetricsShowsWhatNoOtherConfigBeats) {
   Trial unverified = WithCode(5, 1e-4, 10), again = WithCode(6, 5e-3, 9000);
   unverified.verified = false;
-  again.attempt = 1;  // a race takes back what a single trial said
+  again.attempt = 1;  // a race replaces the result of a single trial
   const Document document =
       GatherOf({WithCode(1, 1e-3, 9000), WithCode(2, 2e-3, 4000), WithCode(3, 3e-3, 5000),
                 WithCode(4, 4e-3, 1000), unverified, WithCode(6, 1e-4, 9000), again});

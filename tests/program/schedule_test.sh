@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# schedule_test.sh TILEWRIGHT: a schedule as a text, written from a config, edited, measured, tuned with,
-# and served from a package by a program that never saw it.
+# schedule_test.sh TILEWRIGHT: a schedule text is written from a config, edited, measured, tuned
+# with, and served from a package to a program that has never read the text.
 set -euo pipefail
 
 tilewright=$1
@@ -15,7 +15,7 @@ key=$(grep -oE 'schedule/dense_packed-[a-z2-7]{32}' out | head -n 1)
 expect 0 measure --task "$task" --schedule "$examples/dense_packed.tws" --template "$key"
 has 'ok' out
 
-# A config of a template as a text, another choice in it, and measured.
+# A config of a template as a text; another value of a knob in it; a measurement.
 expect 0 lower "$task" --template dense_packed.cpu --config 5 --emit schedule
 cp out mine.tws
 expect 0 lower "$task" --template dense_packed.cpu --config 5 --emit loops
@@ -30,7 +30,7 @@ expect 0 space "$task" --schedule edited.tws
 has 'step' out
 has '4 configs' out
 
-# Tuned with: the search visits it, the store keeps its text, and a package takes it along.
+# Tuning with the text: the search visits it, the store keeps its text, and a package contains it.
 sed 's/^schedule dense_packed/schedule best/; s/default 4/default 2/' "$examples/dense_packed.tws" >best.tws
 expect 0 tune "$task" --schedule best.tws --strategy random --trials 24 --records all.db
 expect 0 records list all.db --json
@@ -43,14 +43,14 @@ expect 0 package verify "$package" --key key.pub
 expect 0 query "$task" --package "$package" --key key.pub --no-packages
 has 'hit' out
 
-# The example of the document, with the commands that it shows.
+# The example of the documentation with its commands.
 awk '/^```/ { inside = !inside; next } inside && /^# Dense layers/ { shown = 1 } inside && shown' \
   "$source_folder/docs/schedules.md" | sed '/^tilewright /,$d' >rows.tws
 expect 0 space "$task" --schedule rows.tws
 rows=$(grep -oE 'schedule/rows-[a-z2-7]{32}' out | head -n 1)
 expect 0 tune "$task" --schedule rows.tws --template "$rows" --strategy grid --trials 6 --records rows.db --json
 grep -q '"failures":{}' out || fail "configs of the example fail: $(head -c 600 out)"
-# None of whose configs is legal.
+# A text without any legal config.
 printf '%s\n' 'schedule bad for dense on llvm' 'knob rows = {1, 2}' 'sum = stage("reduce")' \
   'o, i = split(axis(sum, 0), rows)' 'vectorize(axis(sum, 1))' >bad.tws
 expect 2 tune "$task" --schedule bad.tws --trials 6 --records rows.db

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# search_path_test.sh FOLDER...: no program or library in the folders looks for libraries in a place
-# that others may fill: every element of its search path, if it has one, is an absolute folder. An
-# empty element means the current folder.
+# search_path_test.sh FOLDER...: checks that no program or library in the folders searches for
+# libraries in a folder that other users can write: every element of its search path, if it has one,
+# is an absolute path. An empty element means the current folder.
 set -euo pipefail
 files=0
 failed=0

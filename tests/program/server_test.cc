@@ -39,7 +39,7 @@ class Client {
     return connected_ && ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
                              static_cast<ssize_t>(bytes.size());
   }
-  /// Everything until the server closes the connection.
+  /// Receives until the server closes the connection.
   std::string Receive() {
     std::string answer;
     char bytes[4096];
@@ -58,7 +58,7 @@ std::string GetRequest(const std::string& path) {
   return "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 }
 
-/// The answer to one request; empty if nobody listens.
+/// Returns the answer to one request; empty if no server listens.
 std::string Ask(int port, const std::string& path) {
   Client client(port);
   EXPECT_TRUE(client.Send(GetRequest(path)));
@@ -75,7 +75,7 @@ std::string QueryOf(const WatchServer& server) {
   return server.address().substr(server.address().find('?'));
 }
 
-/// Limits of time that no test lives to see.
+/// Time limits that no test reaches.
 WatchServer::Limits Endless() {
   WatchServer::Limits limits;
   limits.head_seconds = limits.answer_seconds = limits.long_poll_seconds = 1e6;
@@ -115,7 +115,7 @@ TEST(WatchServerTest, SlowConnectionsDoNotDelayThePage) {
   auto server = WatchServer::Start(Constant("the page"), 0, Endless());
   ASSERT_TRUE(server.ok()) << server.status().message();
   std::vector<std::unique_ptr<Client>> slow;
-  for (int i = 0; i < 80; ++i) {  // more than may be open at once
+  for (int i = 0; i < 80; ++i) {  // more than the maximum number of open connections
     slow.push_back(std::make_unique<Client>(PortOf(*server)));
     (void)slow.back()->Send("GET / HTTP/1.1\r\nX-A: ");
     if (i % 16 == 0) {
@@ -132,7 +132,7 @@ TEST(WatchServerTest, AHeadThatDoesNotEndIsGivenUp) {
   ASSERT_TRUE(server.ok()) << server.status().message();
   Client client(PortOf(*server));
   EXPECT_TRUE(client.Send("GET / HTTP/1.1\r\nX-A: "));
-  EXPECT_EQ(client.Receive(), "");  // returns since the server closes
+  EXPECT_EQ(client.Receive(), "");  // returns because the server closes
 }
 
 double ProcessCpuSeconds() {
@@ -141,7 +141,7 @@ double ProcessCpuSeconds() {
   return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
 }
 
-// A connection that cannot be accepted keeps the listening socket ready.
+// A connection that cannot be accepted keeps the listening socket readable.
 TEST(WatchServerTest, WithoutDescriptorsItWaits) {
   auto server = WatchServer::Start(Constant("the page"), 0, Endless());
   ASSERT_TRUE(server.ok()) << server.status().message();

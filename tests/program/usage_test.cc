@@ -25,7 +25,7 @@ TEST(DidYouMeanTest, NamesTheNearestWordOnly) {
   EXPECT_EQ(DidYouMean("", known), "");
 }
 
-/// A program with one command, as main sets it up.
+/// A program with one command, set up as in main.
 class UsageTest : public testing::Test {
  protected:
   UsageTest() {
@@ -38,7 +38,7 @@ class UsageTest : public testing::Test {
     tune->add_flag("--json", json_, "Prints JSON");
   }
 
-  /// What EndParsing says of a line; empty if it is understood.
+  /// Returns the message of EndParsing for a line; empty if the line is valid.
   std::string Said(const std::string& line, int* exit_code = nullptr) {
     try {
       app_.parse(line);
@@ -140,13 +140,13 @@ TEST(CommandsTest, HaveNamesSummariesAndOptionsThatDoNotClash) {
   std::vector<std::string> names;
   for (const auto& command : AllCommands()) {
     CLI::App app("", command->name());
-    command->Declare(app);  // the argument parser refuses an option that is there twice
+    command->Declare(app);  // the argument parser rejects a duplicate option
     EXPECT_STRNE(command->summary(), "") << command->name();
     EXPECT_THAT(names, Not(testing::Contains(command->name())));
     names.emplace_back(command->name());
     if (command->hidden()) continue;
     EXPECT_THAT(app.help(), HasSubstr("--help"));
-    // Nothing is to be shown of a command without arguments.
+    // A command without arguments needs no example.
     const bool alone = app.get_options().size() <= 2;  // --help, --json
     EXPECT_TRUE(alone || *command->examples() != '\0') << command->name();
   }

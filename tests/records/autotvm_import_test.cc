@@ -78,7 +78,7 @@ class AutotvmImportTest : public testing::Test {
     EXPECT_TRUE(exported.ok()) << exported.status().message();
     return lines;
   }
-  /// What makes a record, but not where it was read.
+  /// Returns the contents of the records without where they were read from.
   static std::multiset<std::string> Contents(const Store& store) {
     std::multiset<std::string> all;
     EXPECT_TRUE(ForEachImported(store, [&all](const ImportedRecord& r) {
@@ -170,7 +170,7 @@ TEST_F(AutotvmImportTest, MissingFileIsAnError) {
 
 TEST_F(AutotvmImportTest, CopiedResultsAreFlaggedAndNotTrainedOn) {
   Store store = Open();
-  // The first has a wrong index, so it is the copy although it comes first.
+  // The index of the first is wrong, so it is the duplicate although it comes first.
   const ImportedFile file =
       Import(store, {WriteLog("a.log", {ConvLine(16, 5, "0.001", "7", "llvm", 32),
                                         ConvLine(16, 28, "0.001", "7", "llvm", 64),
@@ -251,8 +251,9 @@ TEST_F(AutotvmImportTest, WorkloadIsAskedOfEveryTemplateOfTheTarget) {
               testing::ElementsAre("conv2d_nchw_spatial_pack.mali", "conv2d_nchw_winograd.mali"));
 }
 
-// AutoTVM's records of a layer do not say what its weights are: they serve it also where those are
-// narrow. What was measured of narrow ones is no record of the layer for AutoTVM.
+// AutoTVM's records of a layer do not state the range of its weights, so they also serve the layer
+// with reduced-range weights. Trials of reduced-range weights are not exported as records of the
+// layer.
 TEST_F(AutotvmImportTest, NarrowWeightsAreNoMatterOfAutotvm) {
   const std::string tuple =
       "('conv2d_NCHWc_int8.x86', ('TENSOR', (1, 64, 28, 28), 'uint8'), ('TENSOR', (64, 64, 1, 1), "
@@ -351,8 +352,8 @@ TEST_F(AutotvmImportTest, OwnTrialsBecomeLinesThatComeBackExact) {
               }).ok());
 }
 
-// The best of a task is what a query is served. Where AutoTVM has no template for it, that is said,
-// and a slower one is not called the best.
+// The best record of a task is the one that a query is served. If AutoTVM has no template for it,
+// the export reports that and does not call a slower record the best.
 TEST_F(AutotvmImportTest, BestOwnTrialsAreTheServedOnesAndWinnersLeftOutAreNamed) {
   const Workload conv = SampleConv(), other = SampleConv(32);
   const auto trial = [](const Workload& workload, const char* key, std::int64_t index,
@@ -378,7 +379,7 @@ TEST_F(AutotvmImportTest, BestOwnTrialsAreTheServedOnesAndWinnersLeftOutAreNamed
                    trial(other, kTvms, 6, 0.003), trial(SampleConv(16), kOurs, 7, 0.001)},
                   {})
           .ok());
-  ASSERT_TRUE(store.StoreBest(job, winner, {}).ok());  // raced: the single trial was luck
+  ASSERT_TRUE(store.StoreBest(job, winner, {}).ok());  // raced: the single trial was fast by chance
   std::vector<std::string> lines;
   const auto exported =
       ExportAutotvm(BuiltInTemplates(), store, {.best = true}, [&](std::string_view line) {
@@ -446,7 +447,7 @@ TEST_F(AutotvmImportTest, StoreOfTheFirstSchemaIsMigratedWhenItIsRead) {
   EXPECT_TRUE(store->Trials({}).ok());
 }
 
-// A log that an earlier version of this program exported.
+// A log that an earlier version of Tilewright exported.
 TEST_F(AutotvmImportTest, ALogOfOurOwnSurvivesExportAndImport) {
   const std::string path = TILEWRIGHT_SOURCE_DIR "/tests/fixtures/2026-11-23/autotvm.log";
   Store store = Open();
@@ -455,7 +456,8 @@ TEST_F(AutotvmImportTest, ALogOfOurOwnSurvivesExportAndImport) {
   EXPECT_EQ(file.imported, file.records);
   EXPECT_TRUE(file.refused.empty());
   EXPECT_EQ(file.agreement[static_cast<std::size_t>(AutotvmAgreement::kExact)], 2);
-  // AutoTVM's own spaces of dense layers are not known here; their values are kept as they are.
+  // AutoTVM's own spaces of dense layers are unknown to Tilewright; their values are kept
+  // unchanged.
   EXPECT_EQ(file.agreement[static_cast<std::size_t>(AutotvmAgreement::kUnknown)], 2);
   Store other = Open("other.db");
   Import(other, {WriteLog("out.log", Export(store, false))});
@@ -586,10 +588,10 @@ TEST_F(AutotvmImportTest, PackagesSurviveExportAndImport) {
   EXPECT_EQ(Contents(other), Contents(store));
 }
 
-// Such records won against every other one.
+// Records with impossible costs would win against every other one.
 TEST_F(AutotvmImportTest, CostsThatNobodyCanHaveMeasuredAreRefused) {
   Store store = Open("r.db");
-  const auto failed = [](std::string line) {  // with an error number a cost says nothing
+  const auto failed = [](std::string line) {  // with an error number, the cost has no meaning
     return line.replace(line.find("], 0, 1.5"), 5, "], 4,");
   };
   const std::string path = WriteLog(
@@ -607,7 +609,8 @@ TEST_F(AutotvmImportTest, CostsThatNobodyCanHaveMeasuredAreRefused) {
   EXPECT_THAT(file.refused[1].reason, HasSubstr("a cost of 0 s"));
   EXPECT_THAT(file.refused[2].reason, HasSubstr("no device does it faster"));
   EXPECT_THAT(file.refused[3].reason, HasSubstr("a cost of -1 s"));
-  // Taken in by an earlier version, or written there: not served, and found.
+  // Rows that an earlier version imported, or that were written into the store, are not served and
+  // are found.
   const Database& db = Store::DatabaseOf(store);
   ASSERT_TRUE(db.Execute("UPDATE imported SET costs = x'000000000000F0BF', cost = -1,"
                          " digest = x'00' WHERE error = 0")
@@ -620,8 +623,8 @@ TEST_F(AutotvmImportTest, CostsThatNobodyCanHaveMeasuredAreRefused) {
               testing::ElementsAre(HasSubstr("a cost of -1 s")));
 }
 
-// Each field of a row that is served goes by its digest: a lower cost beside the costs that were
-// measured would win, and other values would be another schedule.
+// A digest covers each field of a served row. Otherwise a lower cost next to the measured costs
+// would win, and changed values would give another schedule.
 TEST_F(AutotvmImportTest, RowsThatWereChangedAreNeitherServedNorExported) {
   for (const char* change :
        {"cost = 3e-12", "costs = x'fca9f1d24d62503f', cost = 0.001",
@@ -661,7 +664,7 @@ TEST_F(AutotvmImportTest, LogsOfOtherFormatsAreRefusedByName) {
   EXPECT_THAT(files->front().refused[0].reason, HasSubstr("format 0.3, expected 0.2 or 0.1"));
 }
 
-// A row that has the digest of a line to come would take its place, as a duplicate.
+// A row with the digest of a future line would make that line a duplicate.
 TEST_F(AutotvmImportTest, NoRowTakesThePlaceOfALine) {
   Store store = Open("r.db");
   const std::string path = WriteLog("a.log", {ConvLine(8, 3, "0.002")});

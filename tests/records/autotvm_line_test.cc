@@ -176,7 +176,7 @@ TEST(AutotvmTargetTest, KeysModelAndCanonicalTextAreThoseOfTvm) {
   EXPECT_FALSE(AutotvmTarget::Parse("toaster -model=x").ok());
 }
 
-/// The task of a line of format 0.1.
+/// Returns the task of a line of format 0.1.
 Result<AutotvmInput> Upgraded(const std::string& input, const std::string& template_key) {
   LogLine line;
   line.legacy = true;
@@ -225,7 +225,7 @@ TEST(LegacyTest, TasksGetTheirNewNamesAndArguments) {
 }
 
 TEST(PythonSetTest, ListsAsCpythonDoes) {
-  // What CPython 3.11 says of list(set(divisors) | set(powers of two)).
+  // The result of list(set(divisors) | set(powers of two)) in CPython 3.11.
   EXPECT_THAT(
       PythonSet::Union(PythonSet({1, 2, 4, 7, 8, 14, 28, 56}), PythonSet({1, 2, 4, 8, 16, 32}))
           .Members(),

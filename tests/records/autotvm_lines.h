@@ -4,7 +4,7 @@
 
 namespace tilewright::records {
 
-/// A line of a 1x1 convolution on x86 with these knobs and cost.
+/// Returns a line of a 1x1 convolution on x86 with these knobs and this cost.
 inline std::string ConvLine(int oc, int index, const std::string& cost,
                             const std::string& time = "100.5",
                             const std::string& target = "llvm -mcpu=core-avx2", int channels = 64) {

@@ -14,7 +14,7 @@
 namespace tilewright::records {
 namespace {
 
-/// Position of a split's factors in an AutoTVM knob.
+/// Returns the position of a split's factors in an AutoTVM knob.
 std::int64_t Position(const AutotvmKnob& knob, const std::vector<std::int64_t>& factors) {
   LogLine line;
   LogEntity entity;
@@ -88,7 +88,7 @@ TEST(AutotvmSpaceTest, RefusesArgumentsThatDoNotFit) {
             StatusCode::kUnsupported);
 }
 
-/// Rows of tophub_index_check.csv: file,line -> fields.
+/// Returns the rows of tophub_index_check.csv: file,line -> fields.
 std::map<std::pair<std::string, std::int64_t>, std::vector<std::string>> ExpectedRows(
     const std::string& text) {
   std::map<std::pair<std::string, std::int64_t>, std::vector<std::string>> rows;

@@ -102,7 +102,7 @@ TEST(AutotvmTupleTest, OldArgumentsAreUnderstood) {
             "conv2d(float32[1,3,8,8]NCHW,float32[4,3,3,3]OIHW,s2x2,p1x0x1x0,d1x1,g1)->float32");
 }
 
-// Some logs of packed convolutions name the output's layout beside the data's.
+// Some logs of packed convolutions name the layout of the output in addition to that of the data.
 TEST(AutotvmTupleTest, ASecondEqualLayoutIsUnderstood) {
   const std::string tuple =
       "('conv2d_packed.vta', ('TENSOR', (1, 8, 56, 56, 4, 8), 'int8'), ('TENSOR', (8, 8, 3, 3, 8, "
@@ -117,7 +117,7 @@ TEST(AutotvmTupleTest, ASecondEqualLayoutIsUnderstood) {
   EXPECT_FALSE(ParseAutotvmTuple(other).ok());
 }
 
-// AutoTVM sees the operands of an addition widened, whatever they are in memory.
+// In AutoTVM's tuples, the operands of an addition are widened, whatever their type in memory.
 TEST(AutotvmTupleTest, AdditionsOfInt8AreWrittenWidened) {
   const Workload w =
       *Workload::Parse("add(int8[1,4,7,7,1,16]NCHW1n16c,int8[1,4,7,7,1,16]NCHW1n16c)->int32");

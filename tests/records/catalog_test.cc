@@ -22,7 +22,7 @@ class CatalogTest : public SampleStores {
     root_ = Path("packages");
     policy_.allow_unsigned = true;
   }
-  /// Bytes of a package with these trials.
+  /// Returns the bytes of a package with these trials.
   std::string Pack(const std::vector<Trial>& trials, const std::string& name) {
     const std::string path = Path("pack_" + name + ".db");
     Add(path, trials);
@@ -74,7 +74,7 @@ TEST_F(CatalogTest, StoresComeBeforePackagesAndHitsBeforeNearHits) {
   near.device = SampleDevice("Other CPU");
   Add(Path("user.db"), {near});
   Install(Pack({SampleTrial(3, 0.002)}, "first"));
-  Install(Pack({SampleTrial(4, 0.001)}, "second"));  // installed later: asked first
+  Install(Pack({SampleTrial(4, 0.001)}, "second"));  // installed later: searched first
   const auto ask = [&](AnswerLevel accept, bool store) {
     Catalog catalog;
     if (store) catalog.AddStore(*Store::Open(Path("user.db"), Store::Mode::kReadOnly));
@@ -170,7 +170,7 @@ TEST_F(CatalogTest, APackageThatIsThereUnsignedTakesItsSignedFormAndKeepsIt) {
   EXPECT_TRUE(CheckInstalled(list->packages[0], {policy_.keys, false}).ok());
   EXPECT_THAT(Install(plain).package.SignerText(), HasSubstr("lab"));
   EXPECT_EQ(ListInstalled(root_)->packages[0].signer_key, key->public_key().Hex());
-  int entries = 0;  // nothing is left of what was replaced
+  int entries = 0;  // nothing of the replaced package remains
   for (const auto& entry : std::filesystem::directory_iterator(root_)) {
     entries += entry.is_directory() ? 1 : 0;
   }
@@ -192,7 +192,7 @@ TEST_F(CatalogTest, WhatOthersMayWriteOrWasChangedIsLeftOut) {
   ASSERT_TRUE(WriteFile(package.DatabasePath(), "short").ok());
   ASSERT_EQ(::chmod(package.DatabasePath().c_str(), 0444), 0);
   EXPECT_THAT(ListInstalled(root_)->problems, testing::ElementsAre(HasSubstr("is not of")));
-  // Installing it again repairs it.
+  // Reinstalling it repairs it.
   Install(Pack({SampleTrial(3, 0.002)}, "p"));
   EXPECT_EQ(ListInstalled(root_)->packages.size(), 1U);
   ASSERT_EQ(::chmod(root_.c_str(), 0777), 0);

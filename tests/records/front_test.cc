@@ -1,5 +1,5 @@
-// Records that know several metrics: the front of a task, what is preferred on it, and a limit that
-// a network's tasks share.
+// Records with several metrics: the front of a task, the preferred record on it, and a limit that
+// the tasks of a network share.
 
 #include "records/front/front.h"
 
@@ -49,7 +49,7 @@ class FrontOfRecords : public SampleStores {
     EXPECT_TRUE(front.ok()) << front.status().message();
     return front.ok() ? std::move(front->records) : std::vector<Record>();
   }
-  /// Answers by a preference.
+  /// Queries with a preference.
   CatalogAnswer Ask(const std::string& store, const Preference& prefer) const {
     return AskAll({store}, prefer);
   }
@@ -71,7 +71,7 @@ class FrontOfRecords : public SampleStores {
     EXPECT_TRUE(answer.ok()) << answer.status().message();
     return *std::move(answer);
   }
-  /// Seconds on the front of a package of the store, which has three trials.
+  /// Returns the seconds on the front of a package of the store, which has three trials.
   std::vector<double> PackagedFront(const std::string& store, const PackageOptions& options) const {
     auto packages = BuildPackages(BuiltInTemplates(), {Path(store)}, options);
     EXPECT_TRUE(packages.ok()) << packages.status().message();
@@ -108,7 +108,7 @@ TEST_F(FrontOfRecords, AreThoseThatNoOtherOneBeats) {
   EXPECT_THAT(SecondsOf(Front("r.db", {"code_bytes"})), ElementsAre(4e-3));
 }
 
-// One task's metrics, which others were not asked for, are no reason to show nothing of those.
+// The front of a task uses the metrics of that task, even if other tasks lack them.
 TEST_F(FrontOfRecords, GoByTheMetricsOfEachTask) {
   const Workload dense = *Workload::Parse("dense(float32[4,16]MK,float32[32,16]NK)->float32"),
                  nobodys = *Workload::Parse("dense(float32[4,8]MK,float32[32,8]NK)->float32");
@@ -151,7 +151,7 @@ TEST_F(FrontOfRecords, LeaveOutWhatMayNotBeServed) {
   EXPECT_THAT(SecondsOf(Front("r.db")), ElementsAre(2e-3));
 }
 
-// The fastest single trial of many is flattered; what a race said of it counts.
+// The fastest single trial of many is fast partly by chance, so the result of its race counts.
 TEST_F(FrontOfRecords, GoByTheLastRaceOfAConfig) {
   Trial raced = WithCode(1, 3e-3, 9000);
   raced.attempt = 1;
@@ -159,13 +159,13 @@ TEST_F(FrontOfRecords, GoByTheLastRaceOfAConfig) {
   EXPECT_THAT(SecondsOf(Front("r.db")), ElementsAre(2e-3));
 }
 
-// What was measured again because a device had drifted comes with a smaller number.
+// The repeated measurement after a device drifted has a smaller attempt number.
 TEST_F(FrontOfRecords, GoByWhatWasMeasuredAgain) {
   Trial again = WithCode(1, 3e-3, 9000);
   again.attempt = -2;
   Add(Path("r.db"), {WithCode(1, 1e-3, 9000), again, WithCode(2, 4e-3, 4000)});
   EXPECT_THAT(SecondsOf(Front("r.db")), ElementsAre(3e-3, 4e-3));
-  // The store is pruned by the same rule: spoilt, config 1 would beat config 3.
+  // Pruning follows the same rule: if the replaced trial counted, config 1 would beat config 3.
   Add(Path("r.db"), {WithCode(3, 2e-3, 8000), WithCode(4, 1e-4, 99000)});
   PruneOptions prune;
   prune.best = 1;
@@ -179,12 +179,12 @@ TEST(TakesPlaceTest, RacesThenWhatWasMeasuredAgainThenWhatIsLater) {
   EXPECT_TRUE(Supersedes(-2, 10, 0, 20));
   EXPECT_FALSE(Supersedes(0, 20, -2, 10));
   EXPECT_TRUE(Supersedes(0, 20, 0, 10));
-  // Numbers of races are those of their jobs.
+  // Race numbers are compared only within a job.
   EXPECT_TRUE(Supersedes(1, 20, 2, 10));
   EXPECT_FALSE(Supersedes(2, 10, 1, 20));
 }
 
-// One trial of many that is a little faster than the winner of a race is so by chance.
+// A single trial of many that is slightly faster than the winner of a race is so by chance.
 TEST_F(FrontOfRecords, ASingleTrialBeatsARaceOnlyOutsideItsNoise) {
   Trial raced = WithCode(1, 1e-3, 9000);
   raced.attempt = 1;
@@ -195,8 +195,8 @@ TEST_F(FrontOfRecords, ASingleTrialBeatsARaceOnlyOutsideItsNoise) {
   EXPECT_THAT(SecondsOf(Front("r.db")), ElementsAre(0.9e-3));
 }
 
-// As measured, config 2 beats the winner of the race, and config 4 beats config 3; within their
-// noise they do not: what is packed and kept is what is asked for.
+// By the measured values, config 2 beats the winner of the race, and config 4 beats config 3.
+// Within their noise they do not. Packing and pruning keep the records that a query returns.
 TEST_F(FrontOfRecords, ArePackedAndPrunedAsTheyAreCompared) {
   Trial raced = WithCode(1, 1e-3, 9000), noisy = WithCode(4, 1.9e-3, 7000);
   raced.attempt = 1;
@@ -228,8 +228,8 @@ TEST_F(FrontOfRecords, TheOwnMetricAloneIsWhatIsServedAnyway) {
   EXPECT_THAT(answer.answer.explanation, HasSubstr("winner of the task's final race"));
 }
 
-// The limit of a network is shared out by the front of a package: an older record of the user's own
-// that knows nothing of bytes must not answer instead.
+// A network's limit is shared by the front of a package. An older record of the user without
+// code_bytes must not be returned instead.
 TEST_F(FrontOfRecords, OfALaterStoreAnswersBeforeAHitWithoutTheMetric) {
   Add(Path("own.db"), {SampleTrial(9, 1e-4)});
   AddFront("r.db");
@@ -253,13 +253,13 @@ TEST_F(FrontOfRecords, AnswerByWhatIsPreferred) {
   EXPECT_EQ(lean.level, AnswerLevel::kHit);
   EXPECT_THAT(lean.answer.explanation,
               HasSubstr("the least seconds with code_bytes <= 1024, on a front of 3;"));
-  // Nothing is silently above a limit.
+  // A record above a limit is never returned without a note.
   const CatalogAnswer above = Ask("r.db", Parsed("seconds,code_bytes<=500"));
   EXPECT_EQ(above.candidate()->config.index, 4);
   EXPECT_THAT(above.answer.explanation, HasSubstr("none is within the limit"));
 }
 
-// As any hit does.
+// Fronts report skipped records as hits do.
 TEST_F(FrontOfRecords, SayWhatWasPassedOver) {
   AddFront("r.db");
   Trial call = SampleCall(5e-4), slow = SampleCall(5e-3), plugin = WithCode(6, 1e-4, 10);
@@ -277,7 +277,7 @@ TEST_F(FrontOfRecords, SayWhatWasPassedOver) {
   EXPECT_THAT(answer.answer.skipped_record, HasSubstr("conv2d.dnnl in 5e-04 seconds"));
   EXPECT_THAT(answer.answer.explanation,
               HasSubstr("; passed over: " + answer.answer.skipped_record));
-  // One that the front beats would not have been chosen.
+  // A record that the front beats would not have been selected.
   EXPECT_EQ(Ask("slow.db", Parsed("code_bytes")).answer.skipped_record, "");
 }
 
@@ -291,7 +291,7 @@ TEST_F(FrontOfRecords, WithoutTheMetricTheFastestAnswersAndSaysSo) {
 }
 
 TEST_F(FrontOfRecords, GoIntoPackagesAndArePruned) {
-  std::vector<Trial> trials = {WithCode(1, 9e-3, 1000)};  // the leanest, and the slowest
+  std::vector<Trial> trials = {WithCode(1, 9e-3, 1000)};  // the smallest, and the slowest
   for (int i = 2; i < 12; ++i) trials.push_back(WithCode(i, 1e-3 * i / 2, 9000));
   Add(Path("r.db"), trials);
   PackageOptions options;
@@ -352,7 +352,7 @@ Record Costs(double seconds, double code_bytes) {
   return {"", WithCode(0, seconds, code_bytes), 0};
 }
 
-// All choices of a small network, against the one that is made.
+// Compares the selection with all possible selections for a small network.
 TEST(ShareLimitTest, ChoosesTheLeastOfAllChoicesWithinTheLimit) {
   std::vector<FrontTask> tasks = {
       {"a", 1, {Costs(1, 100), Costs(2, 60), Costs(8, 50)}},

@@ -1,5 +1,5 @@
-// Rows that somebody has written who wants more than to hand on what was measured: nothing of one's
-// own is lost to them, nothing is served that may not be, and each is refused by name.
+// Rows written by an attacker: the user's own records are not lost, no invalid record is served,
+// and each one is rejected by name.
 
 #include <gmock/gmock.h>
 
@@ -77,8 +77,8 @@ TEST_F(HostileTest, AnIdSaysWhatCameOfATrial) {
   EXPECT_TRUE(IsIdOf(LegacyTrialId("store", "job", trial), "store", "job", trial));
 }
 
-// Rows under the ids that a job's next trials were to get took their place: they were acknowledged,
-// and not stored.
+// Rows with the predicted ids of a job's next trials must not replace them: otherwise those trials
+// would be acknowledged but not stored.
 TEST_F(HostileTest, NoRowTakesThePlaceOfATrialToCome) {
   Add(Path("own.db"), {SampleTrial(3, 0.002)});
   ASSERT_TRUE(VacuumStore(Path("own.db"), Path("evil.db")).ok());
@@ -95,7 +95,7 @@ TEST_F(HostileTest, NoRowTakesThePlaceOfATrialToCome) {
   EXPECT_EQ(merged->front().refused, 1);
   EXPECT_EQ(merged->front().added, 0);
   EXPECT_THAT(merged->front().reasons, testing::ElementsAre(HasSubstr(guessed)));
-  // And where the row was written into the store itself.
+  // The same if the row was written into the store itself.
   Sql(Path("own.db"), "INSERT INTO trial SELECT '" + guessed +
                           "', job, workload, target, device, epilogue, template, template_version,"
                           " codegen_version, config_index, config, 4, 'planted', metric, value,"
@@ -119,13 +119,13 @@ TEST_F(HostileTest, AnotherRowUnderTheVeryIdIsAnErrorAndNothingIsStored) {
   EXPECT_THAT(added.message(), HasSubstr("which is not stored"));
   EXPECT_EQ(*store->CountTrials({}), 1);
   EXPECT_THAT(*store->Log(job, "t"), IsEmpty());
-  // The same trial again is no error.
+  // Appending the same trial again is not an error.
   EXPECT_TRUE(store->Append(job, {SampleTrial(5, 0.003)}, {}).ok());
   EXPECT_TRUE(store->Append(job, {SampleTrial(5, 0.003)}, {}).ok());
   EXPECT_EQ(*store->CountTrials({}), 2);
 }
 
-// SQLite has no room for NaN: the row was ignored, and acknowledged.
+// SQLite stores NaN as NULL; the trial must still be stored.
 TEST_F(HostileTest, ATrialWithoutNumbersIsStored) {
   Trial wrong = SampleTrial(3, std::numeric_limits<double>::quiet_NaN());
   wrong.outcome = Outcome::kWrongResult;
@@ -137,8 +137,8 @@ TEST_F(HostileTest, ATrialWithoutNumbersIsStored) {
   EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("r.db")), IsEmpty());
 }
 
-// Values of other types, missing and additional knobs, and values outside of the space: whoever
-// built or explained such a row was ended.
+// Values of other types, missing and additional knobs, and values outside of the space must not end
+// the process that builds or explains such a row.
 TEST_F(HostileTest, ConfigsOutsideTheirSpaceAreServedByNobody) {
   for (const char* change :
        {"json_set(config, '$.values.' || knob, 'rows')", "json_remove(config, '$.values.' || knob)",
@@ -195,7 +195,7 @@ TEST_F(HostileTest, TimesThatNoDeviceReachesAreServedByNobody) {
   EXPECT_EQ(BestOfStore(BuiltInTemplates(), Path("r.db"), 1)->front().record.trial.value, 0.002);
 }
 
-// Of one workload: what one thread cannot reach, many threads or a GPU can.
+// For one workload: many threads or a GPU can reach times that one thread cannot.
 TEST_F(HostileTest, TheLeastTimeIsThatOfTheTarget) {
   const Target many = SampleTarget(" -num-threads=16"), gpu = *Target::Parse("cuda -arch=sm_80");
   Trial on_gpu = SampleTrial(6, 1e-8);
@@ -240,7 +240,7 @@ TEST_F(HostileTest, SpacesThatAreMadeAgainAreTheSame) {
   }
 }
 
-// "The last measurement counts" was won by a date that nobody can have measured at.
+// If the last measurement counts, a row with a date in the future must not win.
 TEST_F(HostileTest, ADateInTheFutureComesBeforeAllOthers) {
   EXPECT_EQ(EffectiveDate(kInTheFuture), 0);
   EXPECT_EQ(EffectiveDate(1.75e9), 1.75e9);
@@ -266,7 +266,7 @@ TEST_F(HostileTest, ADateInTheFutureComesBeforeAllOthers) {
   EXPECT_EQ(merged->front().added, 1);
 }
 
-// A machine has instruction sets that the target asked for does not allow.
+// A machine may have instruction sets that the requested target does not permit.
 TEST_F(HostileTest, NearHitsNeedNoMoreThanTheTargetAskedFor) {
   Add(Path("r.db"), {SampleTrial(3, 0.001)});  // for AVX2
   DeviceFingerprint here = SampleDevice("Other CPU");
@@ -277,14 +277,14 @@ TEST_F(HostileTest, NearHitsNeedNoMoreThanTheTargetAskedFor) {
   const auto near = Ask(Path("r.db"), *Target::Parse("llvm -mcpu=skylake"), here);
   ASSERT_TRUE(near.ok());
   EXPECT_EQ(near->kind, AnswerKind::kNearMatch);
-  // The values are those of the space that was asked for, or none.
+  // The values belong to the requested space, or there are none.
   const Candidate& candidate = near->record->trial.candidate;
   const TemplateEntry* entry = BuiltInTemplates().Find(candidate.template_key);
   const auto space = entry->define_space(SampleConv(), *Target::Parse("llvm -mcpu=skylake"));
   EXPECT_EQ(*space->Locate(candidate.config), candidate.config);
 }
 
-// A row that says that a trial won the race of another target served it there, as a hit.
+// A row that names a trial as winner of a race of another target must not make it a hit there.
 TEST_F(HostileTest, AWinnerIsATrialOfItsTask) {
   const Trial wide = SampleTrial(3, 0.001, SampleConv(), *Target::Parse("llvm -mcpu=znver4"));
   Add(Path("r.db"), {wide, SampleTrial(4, 0.002)});
@@ -329,8 +329,7 @@ class HostileTextTest : public HostileTest {
   TemplateRegistry templates_ = TemplateRegistry::BuiltIn();
 };
 
-// A merge took the text of another store for that of one's own records, which nobody could use
-// then.
+// A merge must not replace a schedule text of the user's records by that of another store.
 TEST_F(HostileTextTest, AMergeReplacesNoText) {
   ASSERT_TRUE(VacuumStore(Path("mine.db"), Path("foreign.db")).ok());
   Sql(Path("foreign.db"),
@@ -346,8 +345,8 @@ TEST_F(HostileTextTest, AMergeReplacesNoText) {
   EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("mine.db")), IsEmpty());
 }
 
-// Of the former names a second text can be made on purpose. Here the one that is there stands for
-// it: it is put there under the name of the other.
+// For the former kind of names, an attacker can construct a second text with the same name. The
+// test simulates that by storing the existing text under the name of the other.
 TEST_F(HostileTextTest, AnotherTextUnderAFormerNameIsRefusedWithItsRecords) {
   const std::string former = LegacyScheduleKey(text_);
   for (const char* name : {"one.db", "two.db"}) {
@@ -371,7 +370,7 @@ TEST_F(HostileTextTest, AnotherTextUnderAFormerNameIsRefusedWithItsRecords) {
   ASSERT_TRUE(merged.ok()) << merged.status().message();
   EXPECT_EQ(merged->front().refused, 1);
   EXPECT_EQ(TextIn(Path("two.db"), former), text_.text);
-  // A store whose own text is another one than the one that is known by the name: nothing of it.
+  // A store whose text differs from the known text of that name: nothing of it is used.
   ScheduleText other = text_;
   other.key = former;
   other.text += "# another one\n";

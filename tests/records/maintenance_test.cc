@@ -76,13 +76,13 @@ TEST_F(CareTest, MergingAgainChangesNothingAndOrderDoesNotMatter) {
     EXPECT_EQ(report.added, 0);
     EXPECT_EQ(report.log_entries_added, 0);
   }
-  // A store that went on meanwhile: its new trials and log entries are added.
+  // The store was continued in the meantime: its new trials and log entries are added.
   Add(Path("b.db"), {SampleTrial(5, 0.003)}, {{"task", "tell", "{}"}});
   auto more = MergeStores(BuiltInTemplates(), Path("ab.db"), {Path("b.db")});
   ASSERT_TRUE(more.ok()) << more.status().message();
   EXPECT_EQ(more->front().added, 1);
   EXPECT_EQ(more->front().log_entries_added, 1);
-  // And back into the store it came from, whose own job it is.
+  // Merging back into the store that the job came from.
   auto back = MergeStores(BuiltInTemplates(), Path("b.db"), {Path("ab.db")});
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(back->front().added, 1);
@@ -94,7 +94,7 @@ TEST_F(CareTest, MergeRefusesTwoVersionsOfOneTrialAndLeavesTheStoreAlone) {
   Add(Path("a.db"), {SampleTrial(3, 0.002)});
   ASSERT_TRUE(VacuumStore(Path("a.db"), Path("copy.db")).ok());
   Add(Path("copy.db"), {SampleTrial(4, 0.003)});
-  // Both rows have the id that earlier versions gave a trial, which says nothing of its value.
+  // Both rows have the id of earlier versions, which does not cover the value.
   Trial trial = SampleTrial(3, 0.002);
   for (const char* name : {"a.db", "copy.db"}) {
     std::string store_id;
@@ -116,8 +116,8 @@ TEST_F(CareTest, MergeRefusesTwoVersionsOfOneTrialAndLeavesTheStoreAlone) {
             StatusCode::kNotFound);
 }
 
-// Tables that came later: numbered rows that no trial refers to are merged with what they refer to,
-// and stay out of parts and packages.
+// Tables of later schema versions: numbered rows that no trial refers to are merged together with
+// the rows that they reference, and are not part of splits and packages.
 TEST_F(CareTest, MergeCarriesImportedRecords) {
   if (SchemaVersion() < 2) GTEST_SKIP() << "this schema has no imported records";
   Add(Path("a.db"), {SampleTrial(3, 0.002)});
@@ -257,7 +257,7 @@ TEST_F(CareTest, CheckFindsWhatWasChanged) {
   }
 }
 
-// The table of comma-separated values ended the program.
+// The CSV export must report an invalid outcome instead of ending the program.
 TEST_F(CareTest, AnOutcomeThatIsNoneIsAnErrorOfEveryReader) {
   const std::string path = Path("a.db");
   for (const char* outcome : {"17", "-1", "264"}) {
@@ -342,7 +342,7 @@ TEST_F(CareTest, CsvHasNothingThatATerminalObeys) {
   EXPECT_THAT(text, HasSubstr(R"(run_failed,\x1b]0;x\x07 one\ntwo\r\tthree \u009b1m,seconds,)"));
 }
 
-// A store is cut as it was at one moment: a trial that comes in between is in no part.
+// A split copies the store at one moment: a trial added meanwhile is in none of the parts.
 TEST_F(CareTest, SplitLeavesNothingBesideItsParts) {
   Add(Path("a.db"), {SampleTrial(3, 0.002), SampleTrial(4, 0.1, SampleConv(32))});
   ASSERT_TRUE(SplitStore(Path("a.db"), Path("parts"), SplitBy::kTarget).ok());

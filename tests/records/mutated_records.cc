@@ -1,5 +1,5 @@
-// Stores and packages that somebody has changed, with digests and signatures made right again:
-// whatever is answered must be refused or true.
+// Mutated stores and packages with corrected digests and signatures: every answer has to be an
+// error or valid.
 #include "tests/records/mutated_records.h"
 
 #include <sqlite3.h>
@@ -34,7 +34,7 @@ namespace {
 
 constexpr double kLongestSeconds = 10;
 
-/// A connection that is not hardened: what a forger has.
+/// A connection without hardening, as a forger would open it.
 class Forger {
  public:
   explicit Forger(const std::string& path) {
@@ -46,7 +46,7 @@ class Forger {
   Forger(const Forger&) = delete;
   Forger& operator=(const Forger&) = delete;
   ~Forger() { sqlite3_close(db_); }
-  /// What the database refuses stays as it is.
+  /// Runs SQL and ignores errors.
   void Do(const std::string& sql) {
     (void)sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr);
   }
@@ -70,7 +70,7 @@ const auto& OneOf(const List& list, Random& random) {
   return list[random.Below(std::size(list))];
 }
 
-/// SQL for a value that a column was not made for.
+/// Returns SQL for a value that does not fit the column.
 std::string StrangeValue(const std::string& column, Random& random) {
   static constexpr std::array kValues = {
       "NULL",
@@ -121,7 +121,7 @@ std::string StrangeValue(const std::string& column, Random& random) {
   }
 }
 
-/// SQL for a value of each type and size, and for what is next to the value that is there.
+/// Returns SQL for a value of each type and size, and for neighbors of the present value.
 std::string FieldValue(const std::string& column, Random& random) {
   const std::vector<std::string> values = {
       "CAST(" + column + " AS TEXT)",
@@ -153,7 +153,7 @@ std::string FieldValue(const std::string& column, Random& random) {
   return which < values.size() ? values[which] : StrangeValue(column, random);
 }
 
-/// One statement of a forger.
+/// Returns one statement of a forger.
 std::string ForgedStatement(Forger& forger, Random& random) {
   const auto tables = forger.Column(
       "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
@@ -210,7 +210,7 @@ std::string ForgedStatement(Forger& forger, Random& random) {
   }
 }
 
-/// Changes the parts of a page that say where its rows are, the header of the file, or any byte.
+/// Changes the parts of a page that locate its rows, the header of the file, or any byte.
 void ChangeBytes(std::string& bytes, Random& random) {
   if (bytes.size() < 512) return;
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
@@ -239,7 +239,7 @@ void ChangeBytes(std::string& bytes, Random& random) {
   bytes[place] = static_cast<char>(random.Below(2) == 0 ? OneOf(kBytes, random) : any);
 }
 
-/// Runs one piece of work; what is wrong with it.
+/// Runs `work`; returns its error, or an error if it takes too long.
 std::string Timed(const char* what, const std::function<std::string()>& work) {
   SystemClock clock;
   const double begin = clock.MonotonicSeconds();
@@ -252,8 +252,8 @@ std::string Timed(const char* what, const std::function<std::string()>& work) {
 constexpr const char* kAskedWorkload =
     "conv2d(float32[1,128,28,28]NCHW,float32[128,128,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32";
 
-/// What is wrong with a record that is served: it says what no measurement can have come to, or is
-/// no config of its space. What can be built is built, which ends the process where it is not.
+/// Returns why a served record is invalid: its values are impossible for a measurement, or its
+/// config is not in its space. Builds what can be built; a failure there ends the process.
 std::string WrongWithServed(const Trial& trial, const Workload& workload, const Target& target) {
   if (trial.outcome != Outcome::kOk || !trial.verified) return "serves what was not verified";
   if (!std::isfinite(trial.value) || trial.value < 1e-9) {
@@ -267,13 +267,13 @@ std::string WrongWithServed(const Trial& trial, const Workload& workload, const 
     return "serves the config " + trial.candidate.config.ToString();
   }
   if (entry->apply != nullptr) {
-    // An epilogue that does not fit is refused.
+    // An epilogue that does not fit is rejected.
     (void)ApplyTemplate(*entry, workload, {}, target, trial.candidate.config).ok();
   }
   return {};
 }
 
-/// Imported records are served where they are asked for, and have costs that can be.
+/// Checks that imported records are served for their queries and have possible costs.
 std::string AskByAutotvm(const Store& store, std::int64_t& answered) {
   auto task = AutotvmTask::Parse(kConvTuple);
   auto target = AutotvmTarget::Parse("llvm -mcpu=core-avx2");
@@ -289,7 +289,7 @@ std::string AskByAutotvm(const Store& store, std::int64_t& answered) {
   return {};
 }
 
-/// Asks a store; an answer must be one that may be served.
+/// Queries a store and checks that the answer may be served.
 std::string AskStore(const Store& store, std::int64_t& answered) {
   const Workload workload = *Workload::Parse(kAskedWorkload);
   DeviceFingerprint device;
@@ -317,8 +317,8 @@ std::string AskStore(const Store& store, std::int64_t& answered) {
   return AskByAutotvm(store, answered);
 }
 
-/// The trials of a store of any age as they would be measured today, and a row of every other
-/// table: a job and its log, a winner, a text of a schedule and a trial of it, imported records.
+/// Copies the trials of a store of any version as current trials, and adds a row to every other
+/// table: a job and its log, a winner, a schedule text and a trial of it, imported records.
 Status FillSound(const std::string& from, const std::string& to, const std::string& log) {
   auto old = Store::Open(from, Store::Mode::kReadOnly);
   TW_RETURN_IF_ERROR(old);
@@ -382,7 +382,7 @@ Result<MutatedRecords> MutatedRecords::Create(const std::string& folder,
   auto problems = CheckStore(BuiltInTemplates(), own);
   TW_RETURN_IF_ERROR(problems);
   if (!problems->empty()) return Corrupt("the sound store is none: " + problems->front());
-  { const Forger forger(own); }  // as one file
+  { const Forger forger(own); }  // a single file
   auto base = ReadFile(own);
   TW_RETURN_IF_ERROR(base);
   return MutatedRecords(folder, *std::move(base));
@@ -460,7 +460,7 @@ std::string MutatedRecords::Try(std::uint64_t seed, bool anything) {
   for (const auto& [what, run] : kWork) {
     if (std::string wrong = Timed(what, run); !wrong.empty()) return wrong;
   }
-  // A store that took something in must be sound after it.
+  // A store that accepted rows must still be valid.
   auto sound = CheckStore(BuiltInTemplates(), work + "/sound.db");
   if (!sound.ok()) return "merge damaged a store: " + sound.status().message();
   return sound->empty() ? "" : "merge took in what is wrong: " + sound->front();

@@ -9,22 +9,23 @@
 
 namespace tilewright::records {
 
-/// Record stores and packages that were changed by somebody who knows how they are made: values of
-/// every kind in every column, parts of the schema, pages of the file; in a package with digests
-/// that are right. Used for a second by the tests, for as long as wanted by bench/mutated_records.
+/// Generator of record stores and packages that an expert forger could have changed: values of
+/// every kind in every column, parts of the schema, pages of the file; packages have correct
+/// digests. The tests run it for a second, bench/mutated_records for any time.
 class MutatedRecords {
  public:
-  /// folder: an empty one, for this object alone. corpus: a small record store of any version.
+  /// folder: an empty directory for this object alone. corpus: a small record store of any version.
   static Result<MutatedRecords> Create(const std::string& folder, const std::string& corpus);
 
-  /// One changed store: everything that opens stores is done with it. In the folder it is case.db.
-  /// returns what is wrong, empty if nothing is: an answer that may not be, or one that takes 10 s.
+  /// Mutates one store and runs everything that opens stores on it. The store is case.db in the
+  /// folder. Returns the error, or an empty text: errors are an invalid answer and a run of more
+  /// than 10 s.
   std::string TryStore(std::uint64_t seed);
-  /// The same with one field of one row of a store that is sound otherwise.
+  /// The same with one changed field of one row in an otherwise valid store.
   std::string TryField(std::uint64_t seed);
-  /// One changed package, whose digests are right: read, installed and asked.
+  /// Mutates one package and corrects its digests, then reads, installs and queries it.
   std::string TryPackage(std::uint64_t seed);
-  /// The same with one field of one of its rows.
+  /// The same with one changed field of one of its rows.
   std::string TryPackageField(std::uint64_t seed);
 
   std::int64_t opened = 0, answered = 0;  ///< of the cases so far
@@ -32,16 +33,16 @@ class MutatedRecords {
  private:
   MutatedRecords(std::string folder, std::string base)
       : folder_(std::move(folder)), base_(std::move(base)) {}
-  /// anything: changes of any kind, else one field.
+  /// anything: changes of any kind; otherwise one field.
   std::string Try(std::uint64_t seed, bool anything);
   std::string TryPackage(std::uint64_t seed, bool anything);
   /// Changes one field to a value of another type, size or meaning.
   static void ChangeField(const std::string& path, Random& random);
-  /// Changes the database in a file by statements and in its bytes.
+  /// Changes a database file by SQL statements and by bytes.
   void Mutate(const std::string& path, Random& random) const;
 
   std::string folder_;
-  std::string base_;  ///< bytes of a sound store of today's versions
+  std::string base_;  ///< bytes of a valid store of the current versions
 };
 
 }  // namespace tilewright::records

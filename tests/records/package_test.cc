@@ -26,7 +26,7 @@ class PackageTest : public SampleStores {
     key_ = std::make_unique<SecretKey>(*GenerateKey());
     policy_.keys = {{key_->public_key(), "tester"}};
   }
-  /// A store with two tasks and what must not be packed.
+  /// Creates a store with two tasks and with records that must not be packed.
   std::string SmallStore(const std::string& name = "small.db") {
     Trial unverified = SampleTrial(1, 0.0001);
     unverified.verified = false;
@@ -47,7 +47,7 @@ class PackageTest : public SampleStores {
     EXPECT_TRUE(built.ok()) << built.status().message();
     return built->front();
   }
-  /// A package of any database, well made otherwise: hash and signature are right.
+  /// Returns a package of any database with a correct hash and signature.
   std::string Forge(PackageManifest manifest, const std::string& database) {
     manifest.database_bytes = static_cast<std::int64_t>(database.size());
     manifest.database_sha256 = Sha256Hex(database);
@@ -55,7 +55,7 @@ class PackageTest : public SampleStores {
     EXPECT_TRUE(bytes.ok());
     return *bytes;
   }
-  /// The package with SQL run on its database.
+  /// Returns the package after SQL ran on its database.
   std::string ForgeWith(const BuiltPackage& built, const char* sql) {
     auto package = ReadPackage(built.bytes, policy_);
     EXPECT_TRUE(package.ok());
@@ -96,7 +96,8 @@ TEST_F(PackageTest, SameRecordsGiveTheSameBytes) {
   const std::string store = SmallStore();
   const BuiltPackage first = Build(store), second = Build(store);
   EXPECT_EQ(first.bytes, second.bytes);
-  // A store that got the same records in another order and has more that is not packed.
+  // A store that received the same records in another order, and additional ones that are not
+  // packed.
   auto merged = BuildPackages(BuiltInTemplates(), {store, store},
                               {"", "", "CC0-1.0", "0.1.0", 8, key_.get()});
   ASSERT_TRUE(merged.ok()) << merged.status().message();
@@ -119,14 +120,14 @@ TEST_F(PackageTest, KeepsTheBestOfEachTaskWithTiesAndWinners) {
   }
   PackageOptions options;
   options.best = 2;
-  // Four are equally fast; 9 won its race, and 12 could not be told from it.
+  // Four are equally fast; 9 won its race, and 12 is not measurably slower.
   EXPECT_EQ(Build(Path("r.db"), options).manifest.trials, 6);
   options.best = 0;
   EXPECT_EQ(Build(Path("r.db"), options).manifest.trials, 20);
 }
 
-// As a query does: what seems faster than all that were measured in quiet is in it, and the one
-// that answers in its place.
+// The package contains the noisy trial that is faster than all clean ones, and the record that a
+// query returns instead of it.
 TEST_F(PackageTest, KeepsWhatAQueryAnswersAfterNoise) {
   std::vector<Trial> trials = {SampleTrialAt(9, 1e-3, 0.1, 1.752e9)};
   for (int i = 0; i < 4; ++i) trials.push_back(SampleTrialAt(i, 2e-3 + 1e-4 * i, 1, 1.751e9));
@@ -196,7 +197,7 @@ TEST_F(PackageTest, AsksWhomToTrust) {
   const BuiltPackage built = Build(store);
   TrustPolicy nobody;
   EXPECT_THAT(ReadPackage(built.bytes, nobody).status().message(), HasSubstr("not trusted"));
-  nobody.allow_unsigned = true;  // is no pardon for a wrong signature
+  nobody.allow_unsigned = true;  // does not accept a wrong signature
   EXPECT_THAT(ReadPackage(built.bytes, nobody).status().message(), HasSubstr("not trusted"));
   TrustPolicy other;
   other.keys = {{GenerateKey()->public_key(), "other"}};
@@ -207,7 +208,7 @@ TEST_F(PackageTest, AsksWhomToTrust) {
   EXPECT_THAT(Refusal(plain->front().bytes), HasSubstr("not signed; --allow-unsigned"));
   EXPECT_TRUE(ReadPackage(plain->front().bytes, nobody).ok());
 
-  // Somebody else's signature under a trusted name, and a signature taken off.
+  // Another key's signature under a trusted name, and a removed signature.
   std::string swapped = built.bytes;
   const PublicKey theirs = other.keys.front().key;
   std::copy(theirs.bytes.begin(), theirs.bytes.end(), swapped.end() - 96);
@@ -235,7 +236,7 @@ TEST_F(PackageTest, RefusesSwappedManifestsEvenWhenTheirHashIsRight) {
   PackageManifest name = built.manifest;
   name.name = "../../escape";
   EXPECT_THAT(Refusal(Forge(name, database)), HasSubstr("the name is not of"));
-  // The manifest of another package, behind the first one's payload.
+  // The manifest of another package after the payload of the first one.
   Add(Path("other.db"), {SampleTrial(3, 0.002, SampleConv(16))});
   EXPECT_THAT(Refusal(Forge(Build(Path("other.db")).manifest, database)),
               HasSubstr("does not describe its records"));
@@ -297,7 +298,7 @@ TEST_F(PackageTest, TextsThatReachATerminalHaveNoControlCharacters) {
                            "\xff"}) {
     PackageManifest manifest = built.manifest;
     manifest.tool_version = text;
-    if (*text != '\xff') {  // in a manifest that is written as U+FFFD
+    if (*text != '\xff') {  // in a manifest, this is written as U+FFFD
       EXPECT_NE(Refusal(Forge(manifest, package.database)), "accepted") << text;
     }
     const std::string line = PublicKeyLine(key_->public_key(), text);
@@ -308,17 +309,17 @@ TEST_F(PackageTest, TextsThatReachATerminalHaveNoControlCharacters) {
 
 TEST_F(PackageTest, RefusesWhatUnpacksTooFar) {
   const BuiltPackage built = Build(SmallStore());
-  // 16 MiB of zeros pack to less than a kilobyte.
+  // 16 MiB of zeros compress to less than a kilobyte.
   EXPECT_THAT(Refusal(Forge(built.manifest, std::string(std::size_t{1} << 24, '\0'))),
               HasSubstr("more than a package may"));
 }
 
-// What is large is looked at in a file, and is refused before it takes memory.
+// A large payload is checked in a file and rejected before it is read into memory.
 TEST_F(PackageTest, RefusesWhatIsLargeAndNoRecords) {
   const BuiltPackage built = Build(SmallStore());
   std::string database = ReadPackage(built.bytes, policy_)->database.substr(0, 100);
   constexpr std::size_t kPages = 5000, kPage = 4096;  // 20 MB
-  // Mostly zeros, and so much that is not that it packs no better than it may.
+  // Mostly zeros, with enough other bytes that it does not exceed the permitted compression ratio.
   database.resize((kPages - 20) * kPage);
   Random random(1);
   while (database.size() < kPages * kPage) database += static_cast<char>(random.Below(256));
@@ -329,7 +330,7 @@ TEST_F(PackageTest, RefusesWhatIsLargeAndNoRecords) {
   EXPECT_NE(Refusal(Forge(built.manifest, database)), "accepted");
 }
 
-// A package that is large and sound is read as a small one is.
+// A large valid package is read in the same way as a small one.
 TEST_F(PackageTest, TakesWhatIsLargeAndSound) {
   std::vector<Trial> trials;
   for (int i = 0; i < 40; ++i) {
@@ -396,7 +397,7 @@ TEST_F(PackageTest, KeyFilesComeBackAndAreGuarded) {
   EXPECT_TRUE(ReadTrustedKeys(Path("none"))->empty());
   ASSERT_TRUE(WriteFile(Path("bad"), "# mine\ntilewright-ed25519 12 x\n").ok());
   EXPECT_THAT(ReadPublicKeys(Path("bad")).status().message(), HasSubstr("bad:2: "));
-  // A list that others may write says what they like.
+  // A list of keys that other users can write is not trustworthy.
   const std::string list = Path("config/trusted_keys");
   ASSERT_TRUE(WriteTrustedKeys(list, PublicKeyLine(trusted->front().key, "me")).ok());
   EXPECT_EQ(ReadTrustedKeys(list)->size(), 1U);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Trials and stores for the tests of packages and store care.
+// Sample trials and stores for the tests of packages and store maintenance.
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -38,7 +38,7 @@ inline Target SampleTarget(std::string_view extra = "") {
   return *Target::Parse("llvm -mcpu=haswell" + std::string(extra));
 }
 
-/// A verified trial of config `index` that took `seconds`.
+/// Returns a verified trial of config `index` that took `seconds`.
 inline Trial SampleTrial(std::int64_t index, double seconds,
                          const Workload& workload = SampleConv(),
                          const Target& target = SampleTarget()) {
@@ -59,7 +59,7 @@ inline Trial SampleTrial(std::int64_t index, double seconds,
   return trial;
 }
 
-/// One of which so large a share of the samples was quiet, at a time.
+/// Returns a trial with this clean fraction, measured at `unix_seconds`.
 inline Trial SampleTrialAt(std::int64_t index, double seconds, double quiet, double unix_seconds) {
   Trial trial = SampleTrial(index, seconds);
   trial.samples.assign(8, seconds);
@@ -68,7 +68,7 @@ inline Trial SampleTrialAt(std::int64_t index, double seconds, double quiet, dou
   return trial;
 }
 
-/// A call of oneDNN for the sample convolution that took `seconds`.
+/// Returns a oneDNN call for the sample convolution that took `seconds`.
 inline Trial SampleCall(double seconds) {
   const TemplateEntry& entry = *BuiltInTemplates().Find("conv2d.dnnl");
   Trial trial = SampleTrial(0, seconds);
@@ -79,7 +79,7 @@ inline Trial SampleCall(double seconds) {
   return trial;
 }
 
-/// A folder, and stores in it.
+/// A temporary folder with record stores.
 class SampleStores : public testing::Test {
  protected:
   void SetUp() override {
@@ -88,7 +88,7 @@ class SampleStores : public testing::Test {
     folder_ = std::make_unique<ScopedTempDir>(std::move(*folder));
   }
   std::string Path(const std::string& name) const { return folder_->path() + "/" + name; }
-  /// Adds trials to a store under a job, which is made if it is not there.
+  /// Appends trials to a job of a store; creates the job if necessary.
   void Add(const std::string& path, const std::vector<Trial>& trials,
            const std::vector<LogEntry>& log = {}, bool finish = true,
            const std::string& job_name = "job") {
@@ -102,7 +102,7 @@ class SampleStores : public testing::Test {
       ASSERT_TRUE(store->FinishJob(job->id).ok());
     }
   }
-  /// Runs SQL behind the store's back.
+  /// Runs SQL on the database without the store's checks.
   static void Sql(const std::string& path, const std::string& sql) {
     sqlite3* db = nullptr;
     ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);

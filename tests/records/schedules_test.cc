@@ -1,4 +1,4 @@
-// Records of templates that are texts: stores and packages carry what they need, and nothing else.
+// Records of text schedules: stores and packages contain the texts of their records and no others.
 
 #include "records/package/schedules.h"
 
@@ -31,7 +31,7 @@ class SchedulesTest : public SampleStores {
                                                 "schedule unused for dense on llvm\nknob a = {1}"))
                     .ok());
   }
-  /// A store whose fastest trial is one of the text.
+  /// Returns a store whose fastest trial belongs to the text.
   std::string TextStore() {
     Trial trial = SampleTrial(1, 0.001);
     trial.candidate.template_key = key_of_text_;
@@ -73,7 +73,7 @@ TEST_F(SchedulesTest, PackagesCarryWhatTheirRecordsNeed) {
   ASSERT_THAT(*texts, testing::SizeIs(1));
   EXPECT_EQ(texts->front(), std::pair(key_of_text_, text_));
 
-  // Whatever is not as it was built is refused, however well it is packed.
+  // A package that was changed after it was built is rejected, even if its digests are correct.
   for (const auto& [sql, message] : std::vector<std::pair<std::string, std::string>>{
            {"DELETE FROM fact", "it has no text of the schedule schedule/rows-"},
            {"UPDATE fact SET value = replace(value, '4', '8')", "is that of another one"},
@@ -93,7 +93,7 @@ TEST_F(SchedulesTest, PackagesCarryWhatTheirRecordsNeed) {
   }
 }
 
-// What was measured before texts were named by SHA-256 is packed and served by the name it has.
+// Records from before texts were named by SHA-256 are packed and served under their former names.
 TEST_F(SchedulesTest, FormerNamesAreRead) {
   auto text = *ParseScheduleText(text_);
   const std::string former = LegacyScheduleKey(text);

@@ -16,8 +16,8 @@
 namespace tilewright::records {
 namespace {
 
-/// Stores as each version of the schema wrote them: the tables of that version, and one trial in
-/// the columns that the first one had.
+/// Stores of each schema version: the tables of that version, and one trial in the columns of the
+/// first version.
 class EverySchema : public SampleStores, public testing::WithParamInterface<int> {
  protected:
   static void Fill(const Database& db, const Trial& trial) {
@@ -91,7 +91,7 @@ TEST_P(EverySchema, PackageOpens) {
             AnswerKind::kHit);
 }
 
-// A store is as little trusted as a package: what others have put into it never runs.
+// Stores are as untrusted as packages: code in them (triggers, views) never runs.
 TEST_P(EverySchema, AStoreWithForeignPartsIsRefused) {
   {
     auto db = Database::Open(Path("old.db"), Database::Mode::kReadWriteCreate);
@@ -153,7 +153,7 @@ TEST_F(UnexpectedSchemaObjects, AreRefusedByEverythingThatOpensAStoreAndNamedByC
   EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("sound.db")), testing::IsEmpty());
 }
 
-/// What a user's ANALYZE leaves changes nothing.
+/// Tables that ANALYZE creates are permitted.
 TEST_F(UnexpectedSchemaObjects, StatisticsOfSqliteAreNone) {
   Add(Path("analyzed.db"), {SampleTrial(3, 0.002)});
   Sql(Path("analyzed.db"), "ANALYZE");
@@ -171,7 +171,8 @@ TEST_F(UnexpectedSchemaObjects, StatisticsOfSqliteAreNone) {
   EXPECT_FALSE(Store::Open(Path("analyzed.db"), Store::Mode::kReadOnly).ok());
 }
 
-// Even past the comparison a trigger or a view does nothing: every connection is hardened.
+// Even without the schema comparison, a trigger or a view has no effect: every connection is
+// hardened.
 TEST_F(UnexpectedSchemaObjects, DoNotRunOnAnyConnection) {
   Add(Path("a.db"), {SampleTrial(3, 0.002)});
   Sql(Path("a.db"),

@@ -14,6 +14,6 @@ inline constexpr const char* kTophubFiles[] = {
 
 }  // namespace tilewright
 
-/// Skips the test, naming the file, unless it is there.
+/// Skips the test with a message that names the file if the file does not exist.
 #define TW_NEEDS_SHARED(path) \
   if (!::tilewright::FileExists(path)) GTEST_SKIP() << "needs " << (path)

@@ -37,7 +37,7 @@ class StoreTest : public testing::Test {
     EXPECT_TRUE(store.ok()) << store.status().message();
     return std::move(*store);
   }
-  /// Runs SQL behind the store's back.
+  /// Runs SQL on the database without the store's checks.
   void Sql(const char* sql) {
     sqlite3* db = nullptr;
     ASSERT_EQ(sqlite3_open(path_.c_str(), &db), SQLITE_OK);
@@ -76,7 +76,7 @@ TEST_F(StoreTest, StoringTheSameTrialTwiceKeepsOne) {
   ASSERT_TRUE(store.Append(job, {SampleTrial(3, 0.002)}, {}).ok());
   ASSERT_TRUE(store.Append(job, {SampleTrial(3, 0.002), SampleTrial(4, 0.004)}, {}).ok());
   EXPECT_EQ(*store.CountTrials({}), 2);
-  // Another measurement of its config is another trial: none that is acknowledged is left out.
+  // Another measurement of the same config is another trial: every acknowledged one is kept.
   ASSERT_TRUE(store.Append(job, {SampleTrial(3, 0.003)}, {}).ok());
   EXPECT_EQ(*store.CountTrials({}), 3);
   EXPECT_EQ(store.Trials({})->front().trial.value, 0.002) << "a stored trial is immutable";
@@ -143,7 +143,7 @@ TEST_F(StoreTest, QueryAnswersTheFastestVerifiedTrial) {
   EXPECT_THAT(answer->explanation, testing::HasSubstr("fastest verified trial"));
 }
 
-// Whatever else was measured of a task, an answer takes a few steps: not one for each trial.
+// The number of steps of a query does not depend on the number of trials of the task.
 TEST_F(StoreTest, AQueryTakesAsLongWithManyTrialsAsWithFew) {
   Store store = OpenForWriting();
   auto job = store.OpenJob("job", "{}", 7);
@@ -193,19 +193,20 @@ TEST_F(StoreTest, ARecordMeasuredInNoiseGivesWayToALaterQuietOne) {
   };
   EXPECT_EQ(index_served(), 1) << "the quiet one is older: noise makes nothing faster";
   EXPECT_NE(why.find("disturbed: measured in noise (10 %"), std::string::npos) << why;
-  // Nobody knows of the third how quiet it was: it is served by its value, as before.
+  // The clean fraction of the third is unknown: it is served by its value.
   ASSERT_TRUE(store.Append(job, {SampleTrialAt(3, 1.5e-3, -1, 110)}, {}).ok());
   EXPECT_EQ(index_served(), 1);
   ASSERT_TRUE(store.Append(job, {SampleTrialAt(4, 1.2e-3, 0.9, 120)}, {}).ok());
   EXPECT_EQ(index_served(), 4);
   EXPECT_NE(why.find("measured in noise, and earlier"), std::string::npos) << why;
-  // What is much slower is another kernel, however quiet it was: so a search that was stopped ends.
+  // A much slower clean trial does not replace a noisy one, because noise cannot explain the
+  // difference. Stopped searches leave such trials.
   ASSERT_TRUE(
       store.Append(job, {SampleTrialAt(5, 0.9e-3, 0, 130), SampleTrialAt(6, 8e-3, 1, 140)}, {})
           .ok());
   EXPECT_EQ(index_served(), 5);
   EXPECT_NE(why.find("disturbed: measured in noise"), std::string::npos) << why;
-  // The same of winners of races.
+  // The same for winners of races.
   ASSERT_TRUE(store.StoreBest(job, noisy, {}).ok());
   EXPECT_EQ(index_served(), 4);
   Trial back = (*store.Trials({}))[1].trial;
@@ -306,7 +307,8 @@ TEST_F(StoreTest, AConfigForAnotherNumberOfThreadsIsNoNearHit) {
   EXPECT_EQ(ask(" -num-threads=2"), AnswerKind::kMiss);
 }
 
-// Kernels of narrow weights multiply by other instructions, and their spaces have other tiles.
+// Kernels of reduced-range weights use other multiply instructions, and their spaces have other
+// tiles.
 TEST_F(StoreTest, NarrowWeightsAreNotNearOthers) {
   Store store = OpenForWriting();
   const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
@@ -367,7 +369,7 @@ TEST_F(StoreTest, ReaderSeesWhatAWriterCommits) {
   EXPECT_EQ(reader->Append(job, {SampleTrial(4, 0.002)}, {}).code(), StatusCode::kUnavailable);
 }
 
-// No measurement comes to these: a row says so that somebody has forged.
+// No measurement can give these values: the row was forged.
 TEST_F(StoreTest, ValuesThatNothingCanHaveTakenAreNotServed) {
   for (const char* value : {"9e999", "-9e999", "0", "-1", "'fast'", "x'00'"}) {
     for (const char* end : {"", "-wal", "-shm"}) ::unlink((path_ + end).c_str());
@@ -399,14 +401,14 @@ TEST_F(StoreTest, DamagedTextIsReportedAndNotServed) {
   Sql("UPDATE trial SET config = '{'");
   Store store = OpenForWriting();
   EXPECT_EQ(store.Trials({}).status().code(), StatusCode::kCorrupt);
-  // The row is left out, and said to be: others would be served all the same.
+  // The row is skipped and reported; other rows are still served.
   const auto answer = store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice());
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   EXPECT_EQ(answer->kind, AnswerKind::kMiss);
   EXPECT_THAT(answer->explanation, testing::HasSubstr("left out: trial "));
 }
 
-// A writer killed at any instant loses at most the transaction that was open.
+// A writer killed at any instant loses at most its open transaction.
 TEST_F(StoreTest, AcknowledgedTrialsSurviveKill) {
   { OpenForWriting(); }
   int acknowledged[2];
@@ -442,7 +444,7 @@ TEST_F(StoreTest, AcknowledgedTrialsSurviveKill) {
   EXPECT_EQ(*store.CountTrials({}), static_cast<std::int64_t>(store.Log(job, "task")->size()));
 }
 
-// A read-only mount: the words of SQLite alone lead nowhere.
+// A read-only mount: SQLite's message alone does not explain the cause.
 TEST(SqliteErrors, OfFilesThatCannotBeWrittenSayWhatToDo) {
   for (const int code : {SQLITE_READONLY, SQLITE_READONLY_DBMOVED, SQLITE_CANTOPEN}) {
     const Status status = SqliteError(nullptr, code, "a.db");

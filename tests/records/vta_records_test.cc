@@ -1,5 +1,5 @@
-// Records of a VTA: served for the design, cycle model and metric they were made with, and no
-// other; and what the public package says of ResNet-18, through our own template.
+// Records of a VTA are served only for the design, cycle model and metric that they were made with.
+// The records of ResNet-18 in the public package give the same results with Tilewright's template.
 
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ TEST_F(VtaRecords, AreServedForTheirDesignCycleModelAndMetricOnly) {
     return answer->kind;
   };
   EXPECT_EQ(ask(kSim), AnswerKind::kHit);
-  // The same things said otherwise: near, because the text differs.
+  // The same target written differently: a near match, because the text differs.
   EXPECT_EQ(ask(std::string(kSim) + " -cycles=pynq"), AnswerKind::kNearMatch);
   for (const char* other :
        {"vta -model=pynq_1x16_i8w8a32_15_15_18_17", "vta -model=sim_1x16_i8w8a32_15_15_17_17",
@@ -53,7 +53,7 @@ TEST_F(VtaRecords, AreServedForTheirDesignCycleModelAndMetricOnly) {
   }
 }
 
-/// The tuple of a convolution's AutoTVM task.
+/// Returns the tuple of a convolution's AutoTVM task.
 std::string TupleOf(const Json& w) {
   const auto n = [&w](const char* key) { return std::to_string(w[key].get<int>()); };
   const int block = 16;
@@ -67,7 +67,8 @@ std::string TupleOf(const Json& w) {
          pair("padding", 0) + ", " + pair("padding", 1) + "), (1, 1), 'NCHW1n16c', 'int32')";
 }
 
-// A config's index in our template is AutoTVM's, and its stream has the published counters.
+// A config has the same index in Tilewright's template and in AutoTVM, and its stream has the
+// published counters.
 TEST(VtaTemplate, GivesThePublishedCountersOfResnet18) {
   const std::string path = SharedFile("expected/vta_resnet18.json");
   TW_NEEDS_SHARED(path);
@@ -108,9 +109,9 @@ TEST(VtaTemplate, GivesThePublishedCountersOfResnet18) {
   EXPECT_EQ(layers, 19);
 }
 
-// Every packed operator of the public package that is no copy of another record's result is a legal
-// config of our template for the design it was tuned on, also those that AutoTVM's rule never
-// reaches.
+// Every packed operator of the public package that does not copy another record's result is a legal
+// config of Tilewright's template for the design it was tuned on, also those that AutoTVM's rule
+// never reaches.
 TEST_F(VtaRecords, PublicPackageApplies) {
   const std::string path = SharedFile("tophub/vta_v0.10.log");
   TW_NEEDS_SHARED(path);
@@ -124,7 +125,7 @@ TEST_F(VtaRecords, PublicPackageApplies) {
     if (!record.task.ends_with("_packed.vta") || record.agreement != AutotvmAgreement::kExact) {
       return {};
     }
-    // They name a second layout, which no compiler asks for.
+    // They name a second layout, which no compiler requests.
     if ((record.flags & kImportedUnreachable) != 0) ++unreachable;
     SCOPED_TRACE(record.tuple);
     const Target target = *Target::Parse(record.target);
@@ -143,7 +144,7 @@ TEST_F(VtaRecords, PublicPackageApplies) {
   });
   EXPECT_TRUE(visited.ok()) << visited.message();
   EXPECT_EQ(applied, 75 + 9 + 3 + 1);  // plain, grouped and transposed convolutions, products
-  // One has the tensors of another design than its target.
+  // One has the tensors of another design than that of its target.
   EXPECT_EQ(refused, std::vector<std::string>{
                          "dense_packed.vta does not serve dense(int8[4,16,1,16]MK1m16k,"
                          "int8[8,16,16,16]NK16n16k)->int32: layouts MK1m16k and NK16n16k, expected "

@@ -1,4 +1,4 @@
-// A write-ahead log of which a byte was changed, and stores that lie where nothing can be written.
+// Write-ahead logs with a changed byte, and stores in places that are not writable.
 
 #include "records/validation/wal.h"
 
@@ -28,7 +28,7 @@ using testing::IsEmpty;
 
 class WalTest : public SampleStores {
  protected:
-  /// Copies a store that somebody has open, log and all, as `cp` does.
+  /// Copies a store that another connection has open, including its log, as `cp` does.
   void CopyOpen(const std::string& from, const std::string& to, bool with_index) {
     for (const char* end : {"", "-wal", "-shm"}) {
       if (std::string_view(end) == "-shm" && !with_index) continue;
@@ -36,7 +36,7 @@ class WalTest : public SampleStores {
                                  std::filesystem::copy_options::overwrite_existing);
     }
   }
-  /// A store with a log of several commits, open while this object lives.
+  /// Creates a store with a log of several commits, which stays open as long as this object exists.
   std::string OpenStore() {
     Add(Path("open.db"), {SampleTrial(3, 0.002)});
     store_.emplace(*Store::Open(Path("open.db"), Store::Mode::kReadWrite));
@@ -52,7 +52,7 @@ class WalTest : public SampleStores {
     bytes[at] = static_cast<char>(bytes[at] ^ 0x10);
     ASSERT_TRUE(WriteFile(path, bytes).ok());
   }
-  /// In a process that may not write where its user may not: root may everywhere.
+  /// Runs `work` in a process without root's permission to write anywhere.
   static bool AsNobody(const std::function<bool()>& work) {
     constexpr uid_t kNobody = 65534;
     const pid_t child = ::fork();
@@ -84,15 +84,14 @@ TEST_F(WalTest, EveryByteThatTakesTrialsAwayIsFound) {
   EXPECT_THAT(*CheckStore(BuiltInTemplates(), to), testing::Contains(HasSubstr("copy.db-wal")));
 }
 
-// What a process leaves that was killed while it wrote: a frame that is not whole, which nobody was
-// told of.
+// A process that was killed during a write leaves an incomplete frame of an unacknowledged commit.
 TEST_F(WalTest, ALogThatWasCutOffIsNotDamaged) {
   const std::string from = OpenStore(), to = Path("copy.db");
   CopyOpen(from, to, true);
   const auto bytes = *ReadFile(to + "-wal");
   ASSERT_TRUE(WriteFile(to + "-wal", bytes + bytes.substr(32, 1000)).ok());
   EXPECT_EQ(*FindWalDamage(to), "");
-  // Frames of an earlier log behind the last one.
+  // Frames of an earlier log after the last one.
   std::string stale = bytes.substr(32, 3 * (4096 + 24));
   for (std::size_t frame = 0; frame < 3; ++frame) stale[frame * (4096 + 24) + 8] ^= 1;
   ASSERT_TRUE(WriteFile(to + "-wal", bytes + stale).ok());
@@ -138,7 +137,7 @@ TEST_F(WalTest, CommitsToAStoreThatIsReadWithoutLocksAreNoticed) {
   Add(path, {SampleTrial(3, 0.002)});
   ASSERT_EQ(::chmod(folder_->path().c_str(), 0755), 0);
   ASSERT_EQ(::chmod(folder.c_str(), 0555), 0);
-  std::vector<Trial> more;  // so many that the file grows
+  std::vector<Trial> more;  // enough trials that the file grows
   for (int i = 4; i < 44; ++i) more.push_back(SampleTrial(i, 0.001));
   int asked[2], written[2];
   ASSERT_EQ(::pipe(asked), 0);

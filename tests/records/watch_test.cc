@@ -38,7 +38,7 @@ class StoreWatchTest : public testing::Test {
     ASSERT_TRUE(watch.ok()) << watch.status().message();
     StoreWatch::Stamp last = Poll(*watch);
     EXPECT_EQ(Poll(*watch), last);
-    // 5: the log starts over in between, as its writer was the last to close.
+    // 5: the log restarts in between, because its writer was the last connection to close.
     for (int i = 0; i < 5; ++i) {
       Sql(path, "INSERT OR REPLACE INTO fact (key, value) VALUES ('x', 'one value')");
       const StoreWatch::Stamp now = Poll(*watch);

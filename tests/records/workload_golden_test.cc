@@ -1,5 +1,5 @@
-// The texts that records, packages, logs and libraries hold workloads by. The file was written by
-// version 1 of them: a line that no longer comes out as it went in is a record nobody finds.
+// The texts of workloads in records, packages, logs and libraries. Version 1 wrote the file:
+// records of a workload whose text changes are no longer found.
 #include <gtest/gtest.h>
 
 #include "records/autotvm/tuple.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 20;
 
-/// AutoTVM's tuple for a target, "-" without one.
+/// Returns AutoTVM's tuple for a target, or "-" without a target.
 std::string TupleOr(const Workload& workload, const char* target_text) {
   const auto target = Target::Parse(target_text);
   EXPECT_TRUE(target.ok());

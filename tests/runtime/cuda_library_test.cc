@@ -1,4 +1,4 @@
-// Calls of cuDNN and cuBLAS, with libraries and a driver that stand for them.
+// Calls of cuDNN and cuBLAS with fake libraries and a fake driver.
 
 #include "src/runtime/cuda_library.h"
 
@@ -26,11 +26,11 @@ TwLibraryShape FloatCall(std::int64_t kind) {
   return shape;
 }
 
-/// A program that is one call, on operands of small numbers.
+/// A program of one library call, on operands of small numbers.
 class CudaCalls : public testing::Test {
  protected:
   void SetUp() override {
-    // The system's loader takes these for the libraries of the names that they have.
+    // The system's loader takes these files for the libraries of the same name.
     for (const char* file : {FAKE_CUDNN, FAKE_CUBLAS}) {
       ASSERT_NE(::dlopen(file, RTLD_NOW | RTLD_LOCAL), nullptr) << ::dlerror();
     }

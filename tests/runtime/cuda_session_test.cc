@@ -100,7 +100,7 @@ TEST(CudaSession, TellsWhatBrokeTheContext) {
   for (const Case& c :
        {Case{"fault", CudaFault::kKernelFault, false}, Case{"lost", CudaFault::kDeviceLost, false},
         Case{"hang", CudaFault::kNone, true}}) {
-    // In a process of its own: what breaks stays broken.
+    // In a subprocess, because a failed session stays failed.
     EXPECT_EXIT(
         {
           auto session = OpenFake();

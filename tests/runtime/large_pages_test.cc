@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kPage = 2 << 20;
 
-/// A private mapping of a file of numbers, as constants of a library are.
+/// A private mapping of a file of numbers, like the constants of a library.
 class MappedFile {
  public:
   explicit MappedFile(std::int64_t bytes)
@@ -46,7 +46,7 @@ class MappedFile {
     const auto* words = static_cast<const std::uint32_t*>(memory_);
     return std::equal(contents_.begin(), contents_.end(), words);
   }
-  /// Bytes of the mapping that still are the file's.
+  /// Returns the number of bytes that are still mapped from the file.
   std::int64_t OfFile() const {
     std::ifstream maps("/proc/self/maps");
     std::int64_t bytes = 0;
@@ -75,7 +75,7 @@ bool SystemHasLargePages() {
 }
 
 TEST(LargePagesTest, MovesWhatFillsThemAndKeepsTheContents) {
-  // More than is moved at once, and of no even size.
+  // More than one move, and not a multiple of the page size.
   const std::int64_t bytes = 25 * kPage / 2 + 12;
   MappedFile file(bytes);
   ASSERT_TRUE(file.mapped());

@@ -1,5 +1,5 @@
-// Calls of a library that is not there, or refuses. That it computes what it should is shown by the
-// conformance tests of templates.
+// Calls of a library that is missing or reports an error. The conformance tests of templates check
+// the library's results.
 
 #include "src/runtime/library.h"
 
@@ -47,7 +47,7 @@ class PresentLibrary : public testing::Test {
   }
   void TearDown() override { TwLibraryForget(); }
 
-  /// Outlives the test's body: forgetting writes to it.
+  /// Outlives the test's body: unloading writes to it.
   const std::string file_ = std::string(FileOf(*FindLibrary("dnnl")));
   TwLibraryCall call_ = Product(file_.c_str());
 };
@@ -64,7 +64,8 @@ TEST_F(PresentLibrary, KeepsAWeightUntilItIsToldToForget) {
   EXPECT_THAT(result, testing::ElementsAre(2, 5, 8, 11));
 }
 
-// What the target has is not what the library uses if its environment says so.
+// If an environment variable disables instruction sets of the target, the library does not use
+// them.
 TEST_F(PresentLibrary, RefusesBytesWithoutTheirInstructions) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // the library reads its environment once
   const auto prepare = [&] {

@@ -1,4 +1,4 @@
-// The functions of compiled models, on a table made by hand: one kernel that adds one.
+// The functions of compiled models, on a hand-written table: one kernel that adds one.
 
 #include "src/runtime/model.h"
 
@@ -109,14 +109,14 @@ TEST_F(ModelFunctions, AnObserverCannotChangeItsRun) {
   EXPECT_EQ(Run(), 0) << "the lock is free";
 }
 
-#ifndef __SANITIZE_THREAD__  // which lets no forked process start threads
+#ifndef __SANITIZE_THREAD__  // forked processes cannot start threads under it
 TEST_F(ModelFunctions, AForkedProcessHasThreadsOfItsOwn) {
   ASSERT_EQ(TwModelSetThreads(&model_, 2), 0);
   ASSERT_EQ(Run(), 0);
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    ::alarm(30);  // a run that does not end
+    ::alarm(30);  // for a run that does not end
     out_[0] = out_[kCount - 1] = 0;
     const bool right = Run() == 0 && threads_seen == 2 && out_[0] == 2 && out_[kCount - 1] == 1;
     TwModelRelease(&model_);

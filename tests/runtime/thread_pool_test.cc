@@ -11,12 +11,12 @@
 namespace tilewright {
 namespace {
 
-/// Counts how often each iteration ran, and on how many workers.
+/// Counts of the runs of each iteration, and of the workers used.
 struct Ledger {
   explicit Ledger(std::int64_t count) : runs(static_cast<std::size_t>(count)) {}
   std::vector<std::atomic<int>> runs;
   std::atomic<int> highest_worker{0};
-  std::int32_t result = 0;  // of who runs the last iteration
+  std::int32_t result = 0;  // of the thread that runs the last iteration
 };
 
 std::int32_t Count(void* closure, std::int64_t begin, std::int64_t end, std::int32_t worker) {
@@ -81,7 +81,7 @@ TEST(ThreadPoolTest, ReturnsTheCodeOfAPartThatFailed) {
   EXPECT_EQ(Launch(pool, ledger), 0);
 }
 
-/// One iteration, the first of `worker`'s share, ends when all others have run.
+/// One iteration, the first of `worker`'s share, ends only after all others have run.
 struct Stalled {
   std::int64_t count, first;
   std::atomic<int> others{0};
@@ -101,7 +101,7 @@ std::int32_t Stall(void* closure, std::int64_t begin, std::int64_t end, std::int
 
 TEST(ThreadPoolTest, TakesOverWhatAThreadThatIsHeldUpHasLeft) {
   const ThreadPool pool = MakePool(2);
-  for (const std::int64_t first : {0, 4}) {  // the caller is held up, and its worker
+  for (const std::int64_t first : {0, 4}) {  // the caller is delayed, or its worker
     for (int i = 0; i < 200; ++i) {
       Stalled stalled{8, first};
       pool.parallel()->launch(pool.parallel()->context, &Stall, &stalled, stalled.count);
@@ -148,7 +148,7 @@ TEST(ThreadPoolTest, ServesSeveralLaunchersAndNestedLaunches) {
   for (const auto& runs : inner.runs) EXPECT_EQ(runs, 3 * 200 * 6);
 }
 
-/// Binds the calling thread to the CPU it is on, for as long as it lives.
+/// Binds the calling thread to its current CPU during the object's lifetime.
 class BoundToOneCpu {
  public:
   BoundToOneCpu() {
@@ -167,9 +167,9 @@ class BoundToOneCpu {
   cpu_set_t before_, one_;
 };
 
-/// CPUs that the worker of a pool of two threads may use in a launch.
+/// Returns the CPUs that the worker of a two-thread pool may use in a launch.
 cpu_set_t CpusOfWorker(TwPool* pool) {
-  struct Meeting {  // of both threads: the caller does not take the worker's iteration
+  struct Meeting {  // waits for both threads: the caller does not take the worker's iteration
     std::atomic<int> arrived{0};
     cpu_set_t sets[2];
   } meeting;
@@ -193,7 +193,7 @@ cpu_set_t CpusOfWorker(const TwPoolOptions& options) {
   return cpus;
 }
 
-/// A measurer that is bound to one CPU must not drag its workers onto it.
+/// A measurer that is bound to one CPU must not restrict its workers to it.
 TEST(ThreadPoolTest, WidensABindingToOneCpuIfAsked) {
   const BoundToOneCpu bound;
   if (bound.cpus_before() < 2) GTEST_SKIP() << "this process may use one CPU only";
@@ -211,8 +211,8 @@ TEST(ThreadPoolTest, WidensABindingToOneCpuIfAsked) {
   }
 }
 
-/// The system moves a thread that has slept to any CPU; on the worker's both took turns, and two
-/// threads were as fast as one.
+/// The system may move a thread that has slept to any CPU. On the worker's CPU, the two would take
+/// turns, and two threads would be as fast as one.
 TEST(ThreadPoolTest, AWorkerLeavesItsCpuToTheCaller) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
@@ -233,7 +233,7 @@ TEST(ThreadPoolTest, AWorkerLeavesItsCpuToTheCaller) {
   sched_setaffinity(0, sizeof before, &before);
 }
 
-/// A compiled model in a program that was given one CPU (taskset) must not take others.
+/// A compiled model in a program that is limited to one CPU (taskset) must not use others.
 TEST(ThreadPoolTest, KeepsToTheCallersCpus) {
   const BoundToOneCpu bound;
   const cpu_set_t cpus = CpusOfWorker(TwPoolDefaults(2));

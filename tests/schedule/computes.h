@@ -7,7 +7,7 @@
 
 namespace tilewright {
 
-/// Small tensor expressions built by hand, so that schedules are tested without the operators.
+/// Small hand-written compute definitions, so that schedules are tested without the operators.
 
 struct ConvCase {
   std::int64_t channel_blocks = 1, channel_block = 2;  // input
@@ -24,11 +24,11 @@ Compute MakeMatmul(std::int64_t m, std::int64_t n, std::int64_t k);
 Compute MakeSoftmaxLike(std::int64_t rows, std::int64_t columns);
 /// [m, n] from uint8 [m, k] and int8 [k/4, n, 4], k a multiple of 4: stage "dense".
 Compute MakeDenseU8S8(std::int64_t m, std::int64_t n, std::int64_t k);
-/// out[i] = sum over k of in[k, i] by 8 threads, the rows of `in` staged in shared memory
-/// ("in.shared", not dealt to threads yet) in twos, by steps in an inner loop and rounds in an
-/// outer one.
+/// out[i] = sum over k of in[k, i] by 8 threads. The rows of `in` are staged in shared memory
+/// ("in.shared", not yet distributed to threads) in pairs, by steps in an inner loop and rounds in
+/// an outer one.
 Schedule MakeStagedSum(std::int64_t rounds, std::int64_t steps, DataType dtype = kFloat32);
-/// Values for every input: small integers, so that sums are exact in any order.
+/// Returns small integers for every input, so that sums are exact in any order.
 std::vector<Tensor> RandomInputs(const Compute& compute, Random* random);
 
 }  // namespace tilewright

@@ -1,4 +1,4 @@
-// What lowering does with loops bound to a GPU, and what it refuses.
+// Lowering of loops bound to a GPU, and its rejections.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ Compute AddOne(std::int64_t extent = 64) {
 }
 
 TEST(GpuLowerTest, ThreadsWithoutALoopOfTheirOwnDoNotWrite) {
-  // The copy uses 4 threads of 8; the launch has 8, so the other 4 leave the copy alone.
+  // The copy uses 4 threads of the 8 in the launch; the other 4 skip the copy.
   Schedule s(AddOne());
   const StageId out = s.Stage("out");
   const StageId copy = s.CacheRead("in", Scope::kShared, out);
@@ -64,8 +64,8 @@ TEST(GpuLowerTest, WhatNoLoopDealsOutIsDoneByTheFirstThread) {
                                                  "  barrier\n"));
 }
 
-// The result reads its thread's row of `shifted`, and `sum` the rows of all threads: together those
-// of the block, not those of all blocks.
+// The result reads its thread's row of `shifted`, and `sum` reads the rows of all threads: together
+// these are the rows of the block, not of all blocks.
 TEST(GpuLowerTest, SharedMemoryHoldsTheRowsOfABlock) {
   Schedule s(MakeSoftmaxLike(8, 16));
   const StageId result = s.Stage("result"), sum = s.Stage("sum"), shifted = s.Stage("shifted");
@@ -134,7 +134,7 @@ TEST(GpuLowerTest, BarriersFollowWhatTheLastIterationLeft) {
                                            "    shared[t] = in[k, t]\n"
                                            "    barrier\n"
                                            "    out[k, t] = shared[7 - t]\n"));
-  // Nothing to wait for where no other stage reads.
+  // No barrier is needed if no other stage reads.
   auto alone = PlaceBarriers(loop(copy));
   ASSERT_TRUE(alone.ok());
   EXPECT_THAT(ToString(*alone), testing::Not(HasSubstr("barrier")));

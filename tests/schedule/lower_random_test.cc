@@ -1,4 +1,4 @@
-// Any sequence of primitives that is not refused gives a program with the meaning of its Compute.
+// Any accepted sequence of primitives gives a program with the results of its Compute.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace tilewright {
 namespace {
 
 TEST(LowerRandomTest, ProgramsComputeWhatTheirComputeSays) {
-  constexpr int kCases = kHasShadowMemory ? 300 : 1000;  // it is slower then
+  constexpr int kCases = kHasShadowMemory ? 300 : 1000;  // slower with shadow memory
   int accepted = 0;
   for (int seed = 0; seed < kCases; ++seed) {
     Random random(static_cast<std::uint64_t>(seed));
@@ -35,7 +35,7 @@ TEST(LowerRandomTest, ProgramsComputeWhatTheirComputeSays) {
         << "seed " << seed << "\n"
         << schedule.ToString() << ToString(*program);
   }
-  // The generator is worth something only while most of its schedules are legal.
+  // The generator is useful only if most of its schedules are legal.
   EXPECT_GT(accepted, kCases / 2);
 }
 

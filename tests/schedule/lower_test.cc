@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-/// The pseudo-code of the schedule, after it was executed and compared with its Compute.
+/// Executes the lowered schedule, compares it with its Compute, and returns its pseudocode.
 std::string LoweredText(const Schedule& schedule) {
   const auto program = Lower(schedule, "kernel");
   if (!program.ok()) return program.status().message();
@@ -65,7 +65,7 @@ TEST(LowerTest, TiledMatmulKeepsItsTileInALocalBuffer) {
 )");
 }
 
-// They have no indices to rewrite, but another buffer.
+// Scalar loads have no indices to rewrite, but another buffer.
 TEST(LowerTest, LoadsOfANumberAreFromWhereItsStageIsKept) {
   Compute compute;
   const Buffer in = MakeBuffer("in", kFloat32, {4});
@@ -84,7 +84,7 @@ TEST(LowerTest, LoadsOfANumberAreFromWhereItsStageIsKept) {
   compute.stages = {total, out};
   Schedule s(compute);
   s.SetScope(s.Stage("total"), Scope::kLocal);
-  LoweredText(s);  // compares what it computes
+  LoweredText(s);  // compares the results
 }
 
 TEST(LowerTest, LoadsOfScalarsAreReplacedLikeOthers) {

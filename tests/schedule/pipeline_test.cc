@@ -1,5 +1,4 @@
-// Asynchronous copies ahead of their use, and padded rows: what lowering makes of them, and what it
-// refuses.
+// Lowering of prefetched asynchronous copies and padded rows, and its rejections.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,11 +5,12 @@
 
 namespace tilewright {
 
-/// A matrix product, something like a softmax, or (half of them) a convolution; small.
+/// Returns a small matrix product, an expression similar to softmax, or (half of them) a
+/// convolution.
 Compute RandomCompute(Random* random);
 
-/// Primitives in any order and with any argument, so far as a schedule takes them; Lower refuses
-/// some of what comes of it.
+/// Applies primitives in random order with random arguments, as far as the schedule accepts them.
+/// Lower rejects some of the results.
 void RandomSchedule(Schedule* schedule, Random* random);
 
 }  // namespace tilewright

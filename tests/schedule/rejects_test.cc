@@ -1,4 +1,4 @@
-// Each illegal primitive with the exact reason.
+// Illegal primitives, each with its exact reason.
 
 #include <gtest/gtest.h>
 
@@ -160,7 +160,7 @@ TEST_P(RejectsTest, ReasonIsNamedAndSticks) {
   Schedule s = ConvSchedule();
   GetParam().apply(&s);
   EXPECT_EQ(s.status().message(), GetParam().message);
-  // Nothing after the first refusal changes anything, and handles stay safe to pass on.
+  // Nothing after the first rejection has an effect, and the returned handles can still be used.
   const auto [outer, inner] = s.Split({}, {}, 0);
   s.Vectorize({}, inner);
   s.ComputeAt(s.Stage("nothing"), {}, s.Fuse({}, outer, inner));
@@ -173,7 +173,7 @@ TEST_P(RejectsTest, ReasonIsNamedAndSticks) {
 INSTANTIATE_TEST_SUITE_P(Primitives, RejectsTest, testing::ValuesIn(kRejects),
                          [](const auto& tested) { return tested.param.name; });
 
-// What is legal step by step and illegal as a whole.
+// Schedules whose single steps are legal but whose combination is not.
 const Reject kWholeRejects[] = {
     {"VectorizedNotInnermost",
      [](Schedule* s) {

@@ -1,5 +1,5 @@
-// The summary of loops against what lowering makes of the same schedule. Both find the extents, the
-// strides and the parts that attached stages keep, each in its own way.
+// Loop summaries compared with lowering of the same schedule. The two compute extents, strides and
+// the regions of attached stages independently.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@
 namespace tilewright {
 namespace {
 
-/// A store of a program and what stands around it.
+/// A store of a program with its surrounding loops and conditions.
 struct LoweredStore {
   const StmtNode* store = nullptr;
   std::vector<const StmtNode*> loops;  // outermost first
@@ -34,7 +34,7 @@ struct LoweredStore {
   }
 };
 
-/// What a program keeps and stores, by names of buffers.
+/// Allocations and stores of a program by buffer name.
 struct LoweredCode {
   std::map<std::string, std::vector<LoweredStore>> stores;
   std::map<std::string, std::int64_t> allocated_bytes;  // the largest of that name
@@ -54,14 +54,14 @@ struct LoweredCode {
   }
 };
 
-/// One access of the body of a store, in numbers.
+/// One access in the body of a store, as numbers.
 class LoweredAccess {
  public:
   LoweredAccess(const LoweredStore& around, Buffer buffer, std::vector<Expr> indices)
       : around_(around), buffer_(std::move(buffer)), indices_(std::move(indices)) {}
 
   std::string name() const { return buffer_->name; }
-  /// Of each loop: elements from its first iteration to its second.
+  /// Returns for each loop the distance in elements from its first iteration to its second.
   std::vector<std::int64_t> Strides() const {
     std::vector<std::int64_t> strides;
     const std::int64_t first = Position(std::vector<std::int64_t>(around_.loops.size(), 0));
@@ -72,8 +72,8 @@ class LoweredAccess {
     }
     return strides;
   }
-  /// Bytes that the loops from `level` inwards touch, all others in their first iteration. What
-  /// lies outside of the buffer is padding, which nobody reads.
+  /// Returns the bytes that the loops from `level` inwards touch, all others in their first
+  /// iteration. Elements outside of the buffer are padding, which is never read.
   std::int64_t TouchedBytes(std::size_t level) const {
     std::set<std::int64_t> touched;
     std::vector<std::int64_t> at(around_.loops.size(), 0);
@@ -120,7 +120,7 @@ class LoweredAccess {
   mutable Interpreter interpreter_;
 };
 
-/// Reads but those of what is stored (a sum reads itself), then the write.
+/// Returns the reads except those of the stored element (a sum reads itself), then the write.
 std::vector<LoweredAccess> AccessesOf(const LoweredStore& store) {
   std::vector<LoweredAccess> accesses;
   ForEachNode(store.store->value, [&](const Expr& node) {
@@ -134,12 +134,12 @@ std::vector<LoweredAccess> AccessesOf(const LoweredStore& store) {
 
 using Strides = std::vector<std::pair<std::string, std::vector<std::int64_t>>>;
 
-/// How much was compared, of all schedules.
+/// Number of comparisons over all schedules.
 struct Compared {
   int stages = 0, attached = 0, kept = 0, footprints = 0;
 };
 
-/// The loops of a stage that is computed as a whole.
+/// Returns the loops of a stage that is computed as a whole.
 StageLoops LoopsOfAll(const Schedule& schedule, StageId id) {
   const ComputeOp& op = schedule.stage(id).op;
   std::vector<std::int64_t> extents;
@@ -148,7 +148,7 @@ StageLoops LoopsOfAll(const Schedule& schedule, StageId id) {
   return StageLoops(schedule, id, extents);
 }
 
-/// Whether a split of the stage, or of one around it, leaves a tail.
+/// Returns whether a split of the stage, or of one around it, leaves a tail.
 bool HasTail(const Schedule& schedule, StageId id) {
   const auto& info = schedule.stage(id);
   const StageLoops loops = LoopsOfAll(schedule, id);
@@ -158,8 +158,8 @@ bool HasTail(const Schedule& schedule, StageId id) {
   return info.attach == Schedule::Attach::kAt && HasTail(schedule, info.consumer);
 }
 
-/// Whether a fused loop of the stage, or of one around it, is split so that parts begin in the
-/// middle of the inner one: a summary then describes strides and parts about.
+/// Returns whether a fused loop of the stage, or of one around it, is split so that parts begin in
+/// the middle of the inner one: a summary then describes strides and regions approximately.
 bool IsMisaligned(const Schedule& schedule, StageId id) {
   const auto& info = schedule.stage(id);
   const StageLoops loops = LoopsOfAll(schedule, id);
@@ -191,11 +191,12 @@ void CompareStage(Schedule& schedule, const SummaryStage& stage, const LoweredCo
   const auto& stores = found->second;
   const bool guarded =
       std::ranges::any_of(stores, [](const LoweredStore& store) { return store.guarded; });
-  // The beginning of a sum and its steps. More are tails, which a summary leaves out.
+  // The initialization of a sum and its update. Additional stores are tails, which a summary
+  // ignores.
   if (guarded || stores.size() > (sums ? 2 : 1)) return;
   const LoweredStore& store = stores.back();
 
-  std::vector<std::size_t> levels;  // of loops that are there
+  std::vector<std::size_t> levels;  // indices of the existing loops
   std::vector<std::int64_t> extents, lowered_extents;
   for (std::size_t i = 0; i < stage.loops.size(); ++i) {
     if (stage.loops[i].extent == 1) continue;
@@ -203,7 +204,7 @@ void CompareStage(Schedule& schedule, const SummaryStage& stage, const LoweredCo
     extents.push_back(stage.loops[i].extent);
   }
   for (const StmtNode* loop : store.loops) lowered_extents.push_back(loop->extent);
-  if (extents != lowered_extents && HasTail(schedule, id)) return;  // one of no iterations
+  if (extents != lowered_extents && HasTail(schedule, id)) return;  // a loop without iterations
   ASSERT_EQ(extents, lowered_extents);
 
   const auto accesses = AccessesOf(store);
@@ -232,7 +233,7 @@ void CompareStage(Schedule& schedule, const SummaryStage& stage, const LoweredCo
 }
 
 TEST(SummaryRandomTest, SaysWhatLoweringDoes) {
-  constexpr int kCases = kHasShadowMemory ? 300 : 1000;  // it is slower then
+  constexpr int kCases = kHasShadowMemory ? 300 : 1000;  // slower with shadow memory
   constexpr int kFootprintCases = 200;
   Compared compared;
   for (int seed = 0; seed < kCases; ++seed) {

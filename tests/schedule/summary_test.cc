@@ -119,11 +119,11 @@ TEST(SummaryTest, SharedMemoryHoldsWhatAllThreadsOfABlockNeed) {
   const SummaryStage& copy_b = summary->stages[1];
   EXPECT_EQ(copy_a.shared_bytes, 4 * 4 * 4);
   EXPECT_EQ(copy_b.shared_bytes, 2 * 4 * 16 * 4) << "two copies";
-  // Blocks, then the steps; the threads around it are its own ones.
+  // Blocks, then the steps; the surrounding threads are its own.
   EXPECT_THAT(ExtentsOf(copy_a), ElementsAre(2, 1, 1, 1, 8, 4, 4));
   const SummaryStage& products = summary->stages[2];
   EXPECT_EQ(products.local_bytes, 4);
-  // Neighbouring threads read the same element of A and neighbouring ones of B.
+  // Neighboring threads read the same element of A and neighboring elements of B.
   ASSERT_EQ(products.accesses[1].buffer, "B.shared");
   EXPECT_THAT(products.accesses[0].strides, ElementsAre(0, 0, 4, 0, 0, 1));
   EXPECT_THAT(products.accesses[1].strides, ElementsAre(0, 8, 0, 1, 0, 16));

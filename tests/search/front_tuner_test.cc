@@ -1,5 +1,5 @@
-// Jobs with several metrics: what is on the front, what of it is verified, and that a job that was
-// stopped goes on with it.
+// Jobs with several metrics: the contents of the front, which of its configs are verified, and how
+// a stopped job resumes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A convolution of a VTA, whose trials are counted and verified last.
+/// A convolution of a VTA, whose trials are counted first and verified last.
 TuneTask OfASimulator(const std::string& options = "") {
   TuneTask task;
   task.task.workload = *Workload::Parse(
@@ -42,7 +42,7 @@ std::string NameOf(const Candidate& candidate) {
   return candidate.template_key + " " + std::to_string(candidate.config.index);
 }
 
-/// Made-up values that have a front of some configs.
+/// Synthetic values whose front has some of the configs.
 std::vector<double> ValuesOf(const Candidate& candidate) {
   const std::uint64_t hash = Mix64(Fnv1a64(NameOf(candidate)));
   const double angle = static_cast<double>(hash % 1000) / 1000;
@@ -59,7 +59,8 @@ class FrontTunerTest : public testing::Test {
     return *records::Store::Open(folder_->path() + "/" + name, records::Store::Mode::kReadWrite);
   }
 
-  /// stop: after so many trials; 0: never. stop_verifying_: after so many executions at the end.
+  /// stop: after this many trials; 0: never. stop_verifying_: after this many executions at the
+  /// end.
   Result<TuneReport> Run(records::Store& store, const JobSettings& settings,
                          const TuneTask& task = OfASimulator(), std::int64_t stop = 0) {
     class Observer final : public TuneObserver {
@@ -94,7 +95,7 @@ class FrontTunerTest : public testing::Test {
     context.stop = &observer.stop;
     return Tune({task}, settings, context);
   }
-  /// Unverified at first; what is wrong shows the second time.
+  /// Returns an unverified trial first; an incorrect result shows only in the second run.
   Trial TrialOf(const Candidate& candidate) {
     const std::vector<double> values = ValuesOf(candidate);
     Trial trial;
@@ -117,7 +118,7 @@ class FrontTunerTest : public testing::Test {
     for (const auto& one : task.front) values.push_back(one.values);
     return values;
   }
-  /// Of what was measured and is not wrong.
+  /// Returns the front of the measured configs with correct results.
   std::vector<std::vector<double>> Expected() const {
     std::vector<std::vector<double>> rows, front;
     for (const auto& [name, values] : measured_) {
@@ -150,7 +151,7 @@ TEST_F(FrontTunerTest, AllOfTheFrontIsVerifiedAndServed) {
   ASSERT_GE(task.front.size(), 3U);
   EXPECT_EQ(FrontValues(task), Expected());
   EXPECT_EQ(task.best_seconds, task.front.front().values[0]);
-  // The store says the same, and nothing that nobody asked for.
+  // The store has the same values, and no metric that was not requested.
   const auto trials = store.Trials({});
   ASSERT_TRUE(trials.ok());
   for (const records::Record& record : *trials) {
@@ -204,7 +205,7 @@ TEST_F(FrontTunerTest, StoppedItGoesOnAsIfItHadNot) {
     const auto rest = Run(stopped, TwoMetrics(strategy, 64));
     ASSERT_TRUE(rest.ok()) << rest.status().message();
     EXPECT_EQ(rest->trials, 64);
-    // What a model has learned when a job is stopped depends on the moment.
+    // The training state of a model at a stop depends on timing.
     if (std::string(strategy) != "model") {
       EXPECT_EQ(measured_, all) << strategy;
     }
@@ -212,14 +213,14 @@ TEST_F(FrontTunerTest, StoppedItGoesOnAsIfItHadNot) {
   }
 }
 
-// The first one executed is the winner of the task, and the rest of the front is still to be.
+// The first executed config is the winner of the task; the rest of the front is still unverified.
 TEST_F(FrontTunerTest, StoppedWhileItIsVerifiedItGoesOnWithTheRest) {
   records::Store store = Open("r.db");
   stop_verifying_ = 1;
   const auto stopped = Run(store, TwoMetrics());
   ASSERT_TRUE(stopped.ok()) << stopped.status().message();
   EXPECT_TRUE(stopped->interrupted);
-  EXPECT_EQ(stopped->tasks[0].front.size(), 1U);  // nothing unverified is shown
+  EXPECT_EQ(stopped->tasks[0].front.size(), 1U);  // shows no unverified config
   EXPECT_FALSE(store.Jobs()->front().finished);
   stop_verifying_ = 0;
   const auto rest = Run(store, TwoMetrics());
@@ -264,7 +265,7 @@ TEST_F(FrontTunerTest, WithEverythingWrongTheReportHasNoFront) {
   EXPECT_TRUE(report->tasks[0].best_template.empty());
 }
 
-// Rows of several lengths would be compared beyond their ends.
+// A row with fewer values must not be compared beyond its end.
 TEST_F(FrontTunerTest, ALogWithTooFewValuesIsLeft) {
   records::Store store = Open("r.db");
   ASSERT_TRUE(Run(store, TwoMetrics("random", 16)).ok());
@@ -304,7 +305,7 @@ TEST_F(FrontTunerTest, AnotherJobThanThatOfOneMetric) {
   EXPECT_EQ(store.Jobs()->size(), 2U);
 }
 
-// A CPU has joules, but on another machine nobody counts them.
+// The joules of a CPU are supported, but not by a measurer on another machine.
 TEST_F(FrontTunerTest, RefusesJoulesOfMeasurersThatDoNotCountThem) {
   records::Store store = Open("r.db");
   TuneTask task;
@@ -333,7 +334,7 @@ TEST_F(FrontTunerTest, RefusesMetricsThatTheTargetDoesNotSay) {
   EXPECT_THAT(refused({"dram_bytes", "cycles"}), HasSubstr("metric: dram_bytes, expected cycles"));
   EXPECT_THAT(refused({"cycles", "cycles"}), HasSubstr("metric: cycles twice"));
   EXPECT_THAT(refused({"cycles"}), HasSubstr("alone is no front"));
-  // A simulator has none.
+  // A simulator does not count joules.
   EXPECT_THAT(refused({"cycles", "joules"}), HasSubstr("metric: joules, expected cycles,dram"));
   EXPECT_THAT(refused({"cycles", "dram_bytes"}, OfASimulator(" -metric=dram_bytes")),
               HasSubstr("expected dram_bytes,cycles"));

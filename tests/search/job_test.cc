@@ -38,7 +38,7 @@ TEST(JobTest, KeepsTheDefaultsOfWhatIsNotSaid) {
   EXPECT_EQ(*ParseJobSettings(BuiltInStrategies(), R"({"budget_seconds": "8h"})", "job"), expected);
 }
 
-// Names of jobs are made of what is printed: those of older stores stay the same.
+// Job names are hashes of the printed settings: names in older stores stay the same.
 TEST(JobTest, SaysHowTheFileIsReadOnlyWhereThatWasSaid) {
   const std::string text = ToJson(JobSettings());
   for (const char* key : {"shape", "dim", "value", "requantize", "float_error", "deadline",

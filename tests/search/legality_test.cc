@@ -20,7 +20,7 @@ TuneTask SmallDenseTask() {
   return task;
 }
 
-/// The built-in templates and one that is a text; returns its key.
+/// Adds a text schedule to the built-in templates; returns its key.
 std::string AddText(const std::string& text, TemplateRegistry& templates) {
   auto schedule = ParseScheduleText(text, "test.tws");
   EXPECT_TRUE(schedule.ok()) << schedule.status().message();
@@ -54,7 +54,7 @@ TEST(LegalityTest, OneLegalConfigIsEnough) {
   const auto space = MakeSearchSpace(templates, SmallDenseTask().task, {});
   ASSERT_TRUE(space.ok());
   EXPECT_GT(CheckConfigs(*space).legal, 0);
-  // It serves none of these tasks: that is another matter.
+  // It serves none of these tasks, which is not an error of legality.
   TuneTask other = SmallDenseTask();
   other.task.workload = *Workload::Parse(
       "conv2d(float32[1,8,8,8]NCHW,float32[8,8,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");

@@ -54,7 +54,7 @@ TEST(RecordedSpaceTest, RecordsEveryLegalConfigOnceAndReadsWhatItPrints) {
   EXPECT_EQ(again->task, recorded_space.task);
   EXPECT_DOUBLE_EQ(again->best_value(), 1e-3);
 
-  // Counts are kept exactly.
+  // Counts are stored exactly.
   recorded_space.metric = "cycles";
   recorded_space.rows[0].value = 95753188.8521754;
   const auto counted = RecordedSpace::Parse(recorded_space.ToString());

@@ -43,7 +43,7 @@ TEST(SpaceTest, SimilarityCountsEqualKnobs) {
   EXPECT_EQ(Similarity(space, {0, 0}, {1, 0}), 0);
 }
 
-// A library is searched where the target names it and it is here; records say neither.
+// A library is searched if the target names it and it is installed, whatever the records contain.
 TEST(SpaceTest, ALibraryIsOneMoreTemplateOfTheSameTask) {
   const Workload workload = *Workload::Parse(
       "conv2d(float32[1,32,10,9]NCHW,float32[48,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
@@ -66,7 +66,7 @@ TEST(SpaceTest, LocatesACandidateByItsValues) {
   const SearchSpace space = MadeSpace();
   Candidate candidate = ToCandidate(space, {1, 7});
   EXPECT_EQ(candidate.template_key, "made.small");
-  candidate.config.index = 99;  // what counts are the values
+  candidate.config.index = 99;  // only the values count
   EXPECT_EQ(*Locate(space, candidate), (Point{1, 7}));
   candidate.template_version = 2;
   EXPECT_EQ(Locate(space, candidate).status().message(),
@@ -96,7 +96,7 @@ TEST(ProposalHistoryTest, KeepsOrderAndFindsTheFastest) {
 
 TEST(DiversityTest, PrefersWhatDiffersAmongEqualScores) {
   const SearchSpace space = MadeSpace();
-  // 0 and 1 differ in one knob of four, 0 and 699 in all.
+  // 0 and 1 differ in one of four knobs, 0 and 699 in all.
   const std::vector<ScoredPoint> pool = {
       {{0, 0}, 1.0f}, {{0, 1}, 0.999f}, {{0, 699}, 0.998f}, {{0, 2}, 0.5f}};
   const std::vector<Point> chosen = ChooseDiverse(space, pool, {}, 2);

@@ -14,7 +14,7 @@ SchedulerOptions Options() {
   return options;
 }
 
-/// Runs the scheduler for so many batches of 8; best(task, trials) is the best time by then.
+/// Runs the scheduler for this many batches of 8; best(task, trials) is the best time by then.
 template <typename Best>
 std::vector<int> Distribute(TaskScheduler& scheduler, int tasks, int batches, Best best) {
   std::vector<int> trials(static_cast<std::size_t>(tasks), 0);
@@ -53,7 +53,7 @@ TEST(TaskSchedulerTest, TasksThatStillImproveGetMore) {
 
 TEST(TaskSchedulerTest, TasksFarFromTheBestRateGetMore) {
   TaskScheduler scheduler({{1, 1e8}, {1, 1e8}}, Options());
-  // The same work in twice the time: more to gain, even without improvement so far.
+  // The same work in twice the time has more to gain, even without improvement so far.
   const auto trials =
       Distribute(scheduler, 2, 40, [](int task, int) { return task == 0 ? 1e-3 : 2e-3; });
   EXPECT_GT(trials[1], trials[0]);
@@ -86,8 +86,9 @@ TEST(TaskSchedulerTest, IsStaleWithoutImprovementWorthTheName) {
   EXPECT_FALSE(scheduler.Stale(0));
 }
 
-// Winograd's convolution executes a quarter of the products: by the definition's, it would be four
-// times as fast as the machine, and all other tasks would seem to have room.
+// A Winograd convolution executes a quarter of the products. Counted by the definition's products,
+// it would exceed the peak of the machine four times, and all other tasks would seem to have
+// potential.
 TEST(TaskSchedulerTest, RatesAreOfTheOperationsThatTheBestExecutes) {
   const auto gain_of_the_other = [](double product_share) {
     TaskScheduler scheduler({{1, 1e8}, {1, 1e8}}, Options());

@@ -24,7 +24,7 @@
 namespace tilewright::search {
 namespace {
 
-/// A task by its workload's key, for plain AVX2 code.
+/// Returns a task by the key of its workload, for plain AVX2 code.
 TuneTask TaskOf(const std::string& key, std::int64_t occurrences = 1) {
   TuneTask task;
   task.task.workload = *Workload::Parse(key);
@@ -38,7 +38,7 @@ TuneTask Dense(int features) {
                 ",256]NK)->float32");
 }
 
-/// Seconds of a candidate: made up, but smooth in the knobs' logarithms.
+/// Returns the synthetic seconds of a candidate, smooth in the logarithms of the knobs.
 double SecondsOf(const Candidate& candidate) {
   double penalty = 0.2 * static_cast<double>(Fnv1a64(candidate.template_key) % 4);
   for (const auto& [name, value] : candidate.config.values) {
@@ -79,7 +79,7 @@ Trial TrialOf(const Candidate& candidate) {
   return trial;
 }
 
-/// Stops the job after so many trials of this life.
+/// Stops the job after this many trials of the current run.
 class StopAfter final : public TuneObserver {
  public:
   explicit StopAfter(std::int64_t trials) : left_(trials) {}
@@ -173,7 +173,7 @@ TEST_F(TunerTest, FindsAFasterConfigAndStoresEveryTrial) {
   EXPECT_LE(task.best_seconds, task.default_seconds);
   EXPECT_EQ(task.finish_reason, "trials");
   EXPECT_EQ(std::set<Submitted>(submitted_.begin(), submitted_.end()).size(), 60u);
-  // 60 trials, and those of the race.
+  // 60 trials and those of the race.
   records::TrialFilter filter;
   const auto stored = store_->Trials(filter);
   ASSERT_TRUE(stored.ok());
@@ -294,13 +294,13 @@ TEST_F(TunerTest, ConfigsThatAnotherVersionFoundFastAreMeasuredFirst) {
   };
   std::vector<std::int64_t> fastest;
   for (std::size_t i = 0; i < 8; ++i) fastest.push_back(known[i].second);
-  // Stopped within the first batch, it goes on with the rest of it.
+  // Stopped within the first batch, the job resumes with the rest of it.
   StopAfter stopped(3), resumed(-1), later(-1);
   EXPECT_EQ(begins(2, stopped), fastest);
   EXPECT_EQ(stopped.stale, 8);
   begins(2, resumed);
   EXPECT_EQ(resumed.stale, 0) << "its log says which";
-  // What was measured since is not stale any more.
+  // Configs measured since then are not stale.
   const std::vector<std::int64_t> next = begins(3, later);
   for (std::int64_t index : fastest) EXPECT_THAT(next, testing::Not(testing::Contains(index)));
 }
@@ -320,7 +320,7 @@ TEST_F(TunerTest, AFinishedJobTellsWhatItFoundAndMoreTrialsGoOn) {
   EXPECT_EQ(more->trials, 40);
 }
 
-// A job that is stopped has asked for more points than it has results.
+// A stopped job has proposed more points than it has results.
 TEST_F(TunerTest, LimitsCountWhatTheLogHas) {
   const std::vector<TuneTask> tasks = {Dense(256), Dense(512)};
   struct Case {
@@ -340,7 +340,7 @@ TEST_F(TunerTest, LimitsCountWhatTheLogHas) {
   }
 }
 
-// Whatever the limits on the way, the search is the one that was not stopped.
+// With any limits in between, the search equals one that was not stopped.
 TEST_F(TunerTest, StoppedUnderOtherLimitsItGoesOnAsIfItHadNot) {
   const std::vector<TuneTask> tasks = {Dense(256)};
   ASSERT_TRUE(Run(tasks, Settings("grid", 80)).ok());
@@ -351,7 +351,7 @@ TEST_F(TunerTest, StoppedUnderOtherLimitsItGoesOnAsIfItHadNot) {
   const std::int64_t limits[] = {400, 13, 13, 30, 22, 24, 26, 30, 80, 80};
   for (std::size_t life = 0; life < std::size(stops); ++life) {
     StopAfter observer(stops[life]);
-    // Another strategy would propose other points where a limit cuts a batch short.
+    // Some strategies would propose other points if a limit shortened a batch.
     const auto report = Run(tasks, Settings("grid", limits[life]), &observer);
     ASSERT_TRUE(report.ok()) << report.status().message();
     EXPECT_EQ(observer.resumed, done);
@@ -365,7 +365,7 @@ TEST_F(TunerTest, StoppedUnderOtherLimitsItGoesOnAsIfItHadNot) {
             std::set<Submitted>(expected.begin(), expected.end()));
 }
 
-// Points that a race did not see are raced, even if no new ones were asked for since.
+// Points that a race did not include are raced, even if no new ones were proposed since.
 TEST_F(TunerTest, TrialsAfterARaceAreRacedToo) {
   StopAfter observer(9);
   ASSERT_TRUE(Run({Dense(256)}, Settings("random", 400), &observer).ok());
@@ -386,13 +386,13 @@ TEST_F(TunerTest, TrialsAfterARaceAreRacedToo) {
   EXPECT_EQ(more->tasks[0].best_seconds, fastest);
 }
 
-// A winner whose single trial was slow stays among the finalists, and a time that got longer is
-// told with what it was.
+// A winner with a slow single trial stays among the finalists, and a time that increased is printed
+// together with the earlier one.
 TEST_F(TunerTest, TheWinnerOfAnEarlierRaceIsRacedAgain) {
   double load = 1;
   std::map<std::pair<std::string, std::int64_t>, int> seen;
   std::pair<std::string, std::int64_t> favourite;
-  // In its trial of the search the favourite is slow, in races it is the fastest.
+  // The favorite is slow in its trial of the search, but the fastest in races.
   const auto outcome = [&](const Candidate& candidate) {
     Trial trial = TrialOf(candidate);
     if (trial.outcome != Outcome::kOk) return trial;
@@ -412,7 +412,7 @@ TEST_F(TunerTest, TheWinnerOfAnEarlierRaceIsRacedAgain) {
   EXPECT_DOUBLE_EQ(more->tasks[0].best_seconds, 1.5e-4);
   EXPECT_EQ(more->tasks[0].earlier_best_seconds, 1e-4);
   EXPECT_TRUE(IsWorse(more->tasks[0]));
-  // Stopped before its race, a job says what is served.
+  // A job that is stopped before its race reports the served config.
   StopAfter observer(1);
   const auto stopped = Run({Dense(256)}, Settings("random", 90), &observer, outcome);
   ASSERT_TRUE(stopped.ok()) << stopped.status().message();
@@ -420,7 +420,7 @@ TEST_F(TunerTest, TheWinnerOfAnEarlierRaceIsRacedAgain) {
   EXPECT_DOUBLE_EQ(stopped->tasks[0].best_seconds, 1.5e-4);
 }
 
-// Killed while its trials are measured, again and again: each life has what is left of the budget.
+// A job is killed repeatedly during measurements: each run gets the rest of the budget.
 TEST_F(TunerTest, ABudgetCountsTheTimeOfAllLives) {
   const auto slow = [](const Candidate& candidate) {
     Trial trial = TrialOf(candidate);
@@ -469,7 +469,7 @@ TEST_F(TunerTest, EndsByItsDeadlineRacesAndAll) {
   EXPECT_GT(report->trials, 40);
   EXPECT_LT(report->trials, 80);
   EXPECT_GT(report->tasks[0].default_seconds, 0);
-  // The earlier of the two decides; the clock of these jobs begins at 0.
+  // The earlier of the two limits decides; the clock of these jobs starts at 0.
   settings.budget_seconds = 1;
   settings.deadline = "1970-01-01T00:00:03Z";
   EXPECT_EQ(Run({Dense(128)}, settings)->tasks[0].finish_reason, "budget");
@@ -479,7 +479,7 @@ TEST_F(TunerTest, EndsByItsDeadlineRacesAndAll) {
   EXPECT_EQ(Run({Dense(64)}, settings).status().code(), StatusCode::kInvalidArgument);
 }
 
-// Trials of a second, as of large layers: a budget of ten is over after ten.
+// With trials of a second, as for large layers, a budget of ten seconds ends after ten seconds.
 TEST_F(TunerTest, ABudgetEndsInTimeAndEveryTaskGetsItsShareFirst) {
   const auto slow = [](const Candidate& candidate) {
     Trial trial = TrialOf(candidate);
@@ -526,7 +526,7 @@ TEST_F(TunerTest, WhatABudgetDroppedIsAskedForAgainWithALargerOne) {
   const auto more = Run({Dense(256)}, settings, nullptr, slow);
   ASSERT_TRUE(more.ok()) << more.status().message();
   EXPECT_GT(more->trials, first->trials + 10);
-  // What was dropped comes first; no config is measured twice.
+  // The dropped configs come first; no config is measured twice.
   records::TrialFilter filter;
   std::set<std::int64_t> configs;
   const auto trials = store_->Trials(filter);
@@ -539,7 +539,7 @@ TEST_F(TunerTest, WhatABudgetDroppedIsAskedForAgainWithALargerOne) {
   EXPECT_LT(asked, static_cast<std::size_t>(more->trials) + 24) << "dropped at the end only";
 }
 
-// Every other trial of the search falls into a burst; races are quiet.
+// Every other trial of the search falls into a burst of noise; races are clean.
 TEST_F(TunerTest, AFastConfigMeasuredInNoiseIsRacedAllTheSame) {
   double fastest = 1;
   std::set<Submitted> seen;
@@ -578,7 +578,7 @@ TEST_F(TunerTest, AWinnerMeasuredInNoiseIsSaidToBe) {
     trial.clean_fraction = 0.2;
     return trial;
   };
-  for (int life = 0; life < 2; ++life) {  // also when it is read back
+  for (int life = 0; life < 2; ++life) {  // also after reading it back
     const auto report = Run({Dense(256)}, Settings("random", 24), nullptr, noisy);
     ASSERT_TRUE(report.ok()) << report.status().message();
     EXPECT_TRUE(report->tasks[0].noisy);
@@ -586,7 +586,8 @@ TEST_F(TunerTest, AWinnerMeasuredInNoiseIsSaidToBe) {
   }
 }
 
-// A calibration in noise tells nothing apart; what is clearly slower must not win for its index.
+// A noisy calibration cannot distinguish configs; a clearly slower one must not win because of its
+// index.
 TEST_F(TunerTest, ACoarseDeviceMakesNoSlowWinner) {
   const auto report = Run({Dense(256)}, Settings("random", 40));
   ASSERT_TRUE(report.ok());
@@ -616,7 +617,7 @@ TEST_F(TunerTest, StopsTasksThatDoNotImprove) {
 TEST_F(TunerTest, TiesGoToTheLowestIndex) {
   const auto flat = [](const Candidate& candidate) {
     Trial trial = TrialOf(candidate);
-    // Within the resolution of 2 %: larger indices are a little faster.
+    // Within the resolution of 2 %, larger indices are slightly faster.
     if (trial.outcome == Outcome::kOk) {
       trial.value = 1e-3 - 1e-9 * static_cast<double>(candidate.config.index % 1000);
     }
@@ -645,7 +646,7 @@ TEST_F(TunerTest, AJobOfWhichEverythingFailsEndsAndSaysSo) {
 
 class LostDeviceTest : public TunerTest {
  protected:
-  /// As TrialOf, but the device is lost with every fifth candidate the first `times` it is tried.
+  /// Like TrialOf, but every fifth candidate loses the device in its first `times` attempts.
   ReplayMeasurer::Outcomes Losing(int times) {
     return [this, times](const Candidate& candidate) {
       Trial trial = TrialOf(candidate);
@@ -659,7 +660,7 @@ class LostDeviceTest : public TunerTest {
     };
   }
 
-  /// How many stored trials of a lost device have this attempt.
+  /// Returns the number of stored lost-device trials with this attempt number.
   std::int64_t CountLost(std::int64_t attempt) {
     const auto stored = store_->Trials({});
     TW_CHECK(stored.ok(), stored.status().message());
@@ -697,7 +698,7 @@ TEST_F(LostDeviceTest, ACandidateIsTriedAgainOnlyOnce) {
   EXPECT_EQ(report->tasks[0].failures.at("device_lost"), CountLost(0));
 }
 
-// Between the loss and the second try the job ends: the point is asked for in the next life.
+// The job ends between the loss and the second attempt: the next run repeats the point.
 TEST_F(LostDeviceTest, StoppedAnywhereItGoesOnAsIfItHadNot) {
   const auto whole = Run({Dense(256)}, Settings("random", 40), nullptr, Losing(1));
   ASSERT_TRUE(whole.ok());
@@ -726,7 +727,7 @@ TEST_F(TunerTest, UnverifiedResultsNeverWin) {
   EXPECT_EQ(report->tasks[0].best_seconds, 0);
 }
 
-/// A convolution of a VTA, whose trials are counted and verified last.
+/// A convolution of a VTA, whose trials are counted first and verified last.
 TuneTask OfAVta() {
   TuneTask task = TaskOf(
       "conv2d(int8[1,2,6,6,1,16]NCHW1n16c,int8[2,2,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)"
@@ -736,7 +737,8 @@ TuneTask OfAVta() {
   return task;
 }
 
-/// What is counted is right when it is searched, and the first `wrong` that are verified are not.
+/// Returns outcomes that are correct during the search; the first `wrong` verified ones are
+/// incorrect.
 ReplayMeasurer::Outcomes WrongAtFirst(std::map<std::string, double>& values, int& wrong) {
   return [&values, &wrong](const Candidate& candidate) {
     Trial trial;
@@ -766,7 +768,7 @@ TEST_F(TunerTest, OfWhatIsCountedTheFastestThatIsRightWins) {
   EXPECT_EQ(report->tasks[0].best_seconds, sorted[1]);
 }
 
-// What failed is stored, and stands in nobody's way when the same command is given again.
+// The failed trial is stored and does not affect a repetition of the same command.
 TEST_F(TunerTest, OfWhatIsCountedNothingWinsThatWasNotVerified) {
   std::map<std::string, double> values;
   int wrong = 1000;
@@ -788,7 +790,8 @@ TEST_F(TunerTest, OfWhatIsCountedNothingWinsThatWasNotVerified) {
             1);
 }
 
-// Points of a log count a task's templates: fewer of them are another job.
+// Points of a log refer to the templates of a task by number: with fewer templates it is another
+// job.
 TEST_F(TunerTest, SomeTemplatesAreAnotherJob) {
   ASSERT_TRUE(Run({Dense(256)}, Settings("random", 4)).ok());
   only_templates_ = {"dense.cpu"};
@@ -848,8 +851,7 @@ TEST_F(TunerTest, LearnsNothingFromTimesOfAnotherVersion) {
   EXPECT_EQ((*log)[0].payload, "{\"warm\":[]}");
 }
 
-// All expressions are one operator; those that the same rules make spaces of have something in
-// common.
+// All expressions are one operator; those with spaces from the same rules share training data.
 TEST_F(TunerTest, LearnsFirstFromExpressionsOfOneStructure) {
   const auto product = [](int columns) {
     const std::string n = std::to_string(columns);
@@ -896,7 +898,7 @@ TEST_F(TunerTest, AForeignLogIsRefused) {
   EXPECT_THAT(report.status().message(), testing::HasSubstr("search log: ask entry"));
 }
 
-// As when a space or a strategy has changed since: nothing is wrong with the file.
+// As after a change of a space or a strategy: the file is valid.
 TEST_F(TunerTest, ALogThatNoLongerReplaysKeepsItsTrials) {
   const std::vector<TuneTask> tasks = {Dense(256)};
   StopAfter stopped(10);
@@ -909,7 +911,7 @@ TEST_F(TunerTest, ALogThatNoLongerReplaysKeepsItsTrials) {
   ask.strategy_state = "{}";
   const std::int64_t job = (*before)[0].job;
   ASSERT_TRUE(store_->Append(job, {}, {Encode(tasks[0].task.workload.Key(), ask)}).ok());
-  for (int run = 0; run < 2; ++run) {  // the second goes on with the new log
+  for (int run = 0; run < 2; ++run) {  // the second run resumes with the new log
     StopAfter left(20);
     const auto report = Run(tasks, Settings("random", 40), &left);
     ASSERT_TRUE(report.ok()) << report.status().message();

@@ -19,8 +19,8 @@
 namespace tilewright::search {
 namespace {
 
-/// Another process that writes to the store when the job has been opened, and takes its time: the
-/// job's writer waits for it.
+/// Simulates another process that writes to the store after the job was opened, slowly: the job's
+/// writer waits for it.
 class SlowNeighbour final : public TuneObserver {
  public:
   explicit SlowNeighbour(std::string path) : path_(std::move(path)) {}
@@ -48,7 +48,7 @@ TEST(WriterTest, HasTheStoreToItselfWhileTasksBegin) {
   const std::string path = folder.path() + "/r.db";
   auto store = records::Store::Open(path, records::Store::Mode::kReadWrite);
   ASSERT_TRUE(store.ok()) << store.status().message();
-  // So many that begin one after the other that the writer has much to do before the last one has.
+  // Many tasks start in sequence, so that the writer is busy before the last one starts.
   constexpr int kTasks = 60;
   std::vector<TuneTask> tasks;
   for (int i = 0; i < kTasks; ++i) {

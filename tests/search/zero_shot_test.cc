@@ -23,7 +23,7 @@ Task DenseTask(const char* dtype = "float32") {
           *Target::Parse("llvm -mcpu=haswell")};
 }
 
-/// Scores `gain` more for candidates with two unrolled iterations or more.
+/// Model that scores `gain` more for candidates with two or more unrolled iterations.
 TreeModel Unroller(float gain) {
   const auto& names = cost_model::FeatureNames();
   const auto unrolled = static_cast<std::int32_t>(
@@ -47,7 +47,7 @@ TEST(ZeroShotTest, TiesGoToTheDefaultConfig) {
       << "the same every time";
 }
 
-/// The model likes loops that are not shared.
+/// The model prefers loops without parallel execution.
 TEST(ZeroShotTest, KeepsThreadsAsBusyAsTheDefaultConfigDoes) {
   const auto& names = cost_model::FeatureNames();
   const auto parallel = static_cast<std::int32_t>(
@@ -66,7 +66,7 @@ TEST(ZeroShotTest, KeepsThreadsAsBusyAsTheDefaultConfigDoes) {
   EXPECT_GT(analyzer.ThreadUtilization(*point), 0.9);
 }
 
-/// The model likes tiles of one row, which read all weights once for each row.
+/// The model prefers tiles of one row, which read all weights once for each row.
 TEST(ZeroShotTest, ReadsWeightsOfThinProductsOnce) {
   const auto& names = cost_model::FeatureNames();
   const auto unrolled = static_cast<std::int32_t>(

@@ -10,7 +10,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The space of the 64 -> 64, 3x3, 56x56 convolution in AutoTVM's x86 package (sizes 7 7 8 2).
+/// Returns the space of the 64 -> 64, 3x3, 56x56 convolution in AutoTVM's x86 package (sizes 7 7 8
+/// 2).
 ConfigSpace ExampleSpace() {
   ConfigSpace space;
   EXPECT_TRUE(space.Add(*Knob::Split("tile_ic", 64, 2)).ok());

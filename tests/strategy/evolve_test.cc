@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kDigits = 12;
 
-/// 10^12 configs: twelve knobs of ten values.
+/// Returns a space of 10^12 configs: twelve knobs of ten values.
 SearchSpace HugeSpace() {
   SearchSpace space;
   ConfigSpace one;
@@ -37,8 +37,8 @@ std::vector<std::int64_t> DigitsOf(std::int64_t index) {
   return digits;
 }
 
-/// Legal where each pair of neighbours adds up to at most nine: one of 37 configs. Counts how often
-/// it is asked.
+/// Analyzer that accepts configs in which each pair of adjacent digits sums to at most nine: one of
+/// 37 configs. Counts its calls.
 class HugeAnalyzer final : public StaticAnalyzer {
  public:
   Status Check(Point point) const override {
@@ -62,7 +62,7 @@ class HugeAnalyzer final : public StaticAnalyzer {
   mutable int looks_ = 0;
 };
 
-/// 1 at the best config; each digit costs by its distance.
+/// Returns 1 for the best config; each digit costs by its distance.
 double HugeSeconds(Point point) {
   const std::vector<std::int64_t> digits = DigitsOf(point.index);
   double seconds = 1;
@@ -153,7 +153,8 @@ TEST(EvolveTest, FindsGoodConfigsInATrillionAndLooksAtFew) {
   EXPECT_LT(SearchHuge("auto", 160).best, 1.25);
 }
 
-/// Everything but one corner of a space is refused: chance alone never finds another.
+/// Analyzer that rejects everything except one corner of a space: random sampling never finds
+/// another legal config.
 class CornerAnalyzer final : public StaticAnalyzer {
  public:
   Status Check(Point point) const override {

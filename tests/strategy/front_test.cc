@@ -1,5 +1,5 @@
-// Searches for a Pareto front, replayed on spaces of the VTA that were measured as a whole.
-// bench/front_bench does it with many seeds.
+// Searches for a Pareto front, replayed on recorded spaces of the VTA. bench/front_bench runs them
+// with many seeds.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -95,13 +95,13 @@ INSTANTIATE_TEST_SUITE_P(Resnet18, VtaFrontTest,
 
 using VtaFrontReplayTest = VtaFrontTest;
 
-// Every strategy, also one that learns, goes on after a replay as if there had been none.
+// Every strategy, including those that train, continues after a replay as without it.
 TEST_P(VtaFrontReplayTest, AReplayLeadsToTheSameProposals) {
   for (const char* key : {"evolve", "model", "random"}) {
     const auto whole = Make(key), replayed = Make(key);
     std::vector<Observation> unobserved;
     for (int asks = 0; asks < 9; ++asks) {
-      // One batch is under way while the next is asked for.
+      // One batch is in progress while the next is requested.
       const std::vector<Observation> results = std::exchange(unobserved, {});
       for (Strategy* strategy : {whole.get(), replayed.get()}) strategy->Tell(results);
       const bool live = asks >= 7;
@@ -135,7 +135,8 @@ TEST_P(VtaFrontReplayTest, AMemoOfAnotherStrategyIsRefused) {
   }
 }
 
-// A space that is smaller than what is asked for is proposed as a whole, each config once.
+// If a space is smaller than the requested number of points, it is proposed completely, each config
+// once.
 TEST_P(VtaFrontReplayTest, ASmallSpaceIsExhausted) {
   for (const char* key : {"evolve", "grid", "genetic"}) {
     const auto strategy = Make(key);

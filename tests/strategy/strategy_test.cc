@@ -16,7 +16,7 @@
 namespace tilewright::search {
 namespace {
 
-/// What every strategy of the table has to keep.
+/// Contract that every strategy of the table has to keep.
 class StrategyTest : public testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<Strategy> Make(const SearchSpace& space, const StaticAnalyzer& analyzer,
@@ -79,7 +79,7 @@ TEST_P(StrategyTest, ReplayedItGoesOnAsIfItHadNotStopped) {
     auto resumed = Make(space, analyzer);
     std::vector<std::vector<Point>> batches;
     for (int round = 0; round < 10; ++round) {
-      // Results come two batches late, as they do in the pipeline.
+      // Results arrive two batches late, as in the pipeline.
       const auto late = round >= 2 ? Results(space, batches[static_cast<std::size_t>(round - 2)])
                                    : std::vector<Observation>();
       whole->Tell(late);
@@ -114,7 +114,8 @@ TEST_P(StrategyTest, FindsTheOptimumOfASmoothSpace) {
   for (std::int64_t i = 0; i < space.spaces[0].size(); ++i) {
     best_of_all = std::min(best_of_all, MadeSeconds(space, {0, i}));
   }
-  // Trials within which the best found is at most 2 % from the optimum (plain chance needs most).
+  // Number of trials within which the best config is at most 2 % from the optimum (random search
+  // needs most).
   const bool learns = GetParam() == "model" || GetParam() == "evolve" || GetParam() == "auto";
   const int trials = learns ? 96 : GetParam() == "genetic" ? 240 : 710;
   auto strategy = Make(space, analyzer);
@@ -221,7 +222,7 @@ TEST(ModelGuidedTest, DatasetHasOneGroupPerTaskAndForgetsTheOthersInTime) {
                                   {{1, 1}, Outcome::kOk, 4e-3},
                                   {{1, 2}, Outcome::kWrongResult, 0}};
   const auto data = MakeDataset(analyzer, own, {group});
-  EXPECT_THAT(data.group_sizes, testing::ElementsAre(18u, 3u));  // 6 and 13 are refused
+  EXPECT_THAT(data.group_sizes, testing::ElementsAre(18u, 3u));  // 6 and 13 are rejected
   EXPECT_FLOAT_EQ(data.scores[18], 1.0f);
   EXPECT_FLOAT_EQ(data.scores[19], 0.5f);
   EXPECT_FLOAT_EQ(data.scores[20], 0.0f);

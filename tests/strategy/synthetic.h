@@ -17,7 +17,7 @@
 
 namespace tilewright::search {
 
-/// Made-up templates whose default config is their first one. Nothing can be applied.
+/// Synthetic templates whose default config is their first one. They cannot be applied.
 inline const TemplateEntry& MadeTemplate(int which) {
   static constexpr auto kDefault = [](const Workload&, const Target&) -> Result<Config> {
     Config config;
@@ -56,7 +56,8 @@ inline SearchSpace MadeSpace(std::int64_t widening = 1) {
   return space;
 }
 
-/// Features are the knobs' numbers; every `refuse_every`-th index of the first space is refused.
+/// Analyzer whose features are the knob values. It rejects every `refuse_every`-th index of the
+/// first space.
 class FakeAnalyzer final : public StaticAnalyzer {
  public:
   explicit FakeAnalyzer(const SearchSpace& space, std::int64_t refuse_every = 0)
@@ -87,8 +88,8 @@ class FakeAnalyzer final : public StaticAnalyzer {
   std::int64_t refuse_every_;
 };
 
-/// Seconds of a point: a smooth bowl over the knobs' logarithms with a little fixed roughness. The
-/// small space is 1.3 times slower than the best of the large one.
+/// Returns the seconds of a point: a smooth bowl over the logarithms of the knobs with a little
+/// fixed roughness. The small space is 1.3 times slower than the best of the large one.
 inline double MadeSeconds(const SearchSpace& space, Point point, std::uint64_t task = 0) {
   if (point.space == 1) return 1.3e-3 + 1e-5 * static_cast<double>(point.index);
   const Config config = space.spaces[0].At(point.index);
@@ -113,7 +114,7 @@ inline StrategyContext MadeContext(const SearchSpace& space, const StaticAnalyze
   return context;
 }
 
-/// Learns what is due, at once.
+/// Runs the pending training jobs immediately.
 inline void LearnNow(Strategy& strategy) {
   if (auto training_job = strategy.NextTrainingJob()) {
     if (training_job->Run().ok()) strategy.Finish(std::move(training_job));

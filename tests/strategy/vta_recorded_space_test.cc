@@ -1,5 +1,5 @@
-// Searches replayed on spaces of the VTA that were measured as a whole. bench/strategy_bench does
-// all of them, with many seeds.
+// Searches replayed on recorded spaces of the VTA. bench/strategy_bench runs all of them with many
+// seeds.
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Resnet18, VtaRecordedSpaceTest,
                                          "1x1_14_stride_dram_bytes", "3x3_7_dram_bytes"),
                          [](const auto& tested) { return std::string(tested.param); });
 
-// The legality checks of today refuse what they refused when it was recorded, and nothing else.
+// The legality checks reject exactly the configs that they rejected at recording time.
 TEST(VtaRecordedSpaceTest, HoldsExactlyTheLegalConfigs) {
   const auto recorded_space =
       RecordedSpace::Load(TILEWRIGHT_SOURCE_DIR "/bench/landscapes/vta/vta_3x3_7_cycles.csv");

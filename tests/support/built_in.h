@@ -4,7 +4,7 @@
 
 namespace tilewright {
 
-/// The templates of this program, made once.
+/// Returns the built-in templates, created once.
 inline const TemplateRegistry& BuiltInTemplates() {
   static const TemplateRegistry templates = TemplateRegistry::BuiltIn();
   return templates;

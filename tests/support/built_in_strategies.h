@@ -4,7 +4,7 @@
 
 namespace tilewright::search {
 
-/// The strategies of this program, made once.
+/// Returns the built-in strategies, created once.
 inline const StrategyRegistry& BuiltInStrategies() {
   static const StrategyRegistry strategies = StrategyRegistry::BuiltIn();
   return strategies;

@@ -20,7 +20,8 @@ ModelCheck Refused(const Status& status) {
 
 ModelCheck Wrong(std::string message) { return {ModelOutcome::kWrong, std::move(message)}; }
 
-/// By the tolerance of the type, else by the magnitudes that went into the value.
+/// Compares by the tolerance of the type, or else by the magnitudes of the values that the output
+/// was computed from.
 Result<Comparison> CompareOutput(const Graph& graph, std::span<const Tensor> inputs, int id,
                                  const Tensor& seen, const Tensor& expected) {
   Comparison comparison = Compare(seen, expected);

@@ -9,17 +9,17 @@ namespace tilewright {
 enum class ModelOutcome : std::uint8_t {
   kRight,
   kRefused,   ///< with a message for the user
-  kInternal,  ///< refused by a check of the program's own
+  kInternal,  ///< rejected by an internal check
   kWrong,     ///< an operator or an output differs from the reference
 };
 
 struct ModelCheck {
   ModelOutcome outcome = ModelOutcome::kRight;
-  std::string message;  ///< empty if right
+  std::string message;  ///< empty if correct
 };
 
-/// Reads an ONNX model, compiles it into `folder`, runs it on made-up inputs and compares each
-/// operator, and the outputs with those of the graph as it was read, before any pass.
+/// Reads an ONNX model, compiles it into `folder`, and runs it on synthetic inputs. Compares each
+/// operator, and compares the outputs with those of the imported graph before any pass.
 ModelCheck CheckModel(const std::string& bytes, const CompileOptions& options,
                       const std::string& folder);
 

@@ -7,9 +7,9 @@
 
 namespace tilewright {
 
-/// Path of a file that tests read: one of our own (tests/fixtures/data, made by
-/// bench/peers/own_data.py) or, where there is none of that name, one of the shared data, which may
-/// not be there: what needs those is left out by name then (tests/CMakeLists.txt).
+/// Returns the path of a data file of tests: in tests/fixtures/data (created by
+/// bench/peers/own_data.py) or, if no file of that name exists there, in the shared data. The
+/// shared data may be absent: then tests/CMakeLists.txt excludes the tests that need it by name.
 inline std::string DataFile(const std::string& file) {
   const std::string own = std::string(TILEWRIGHT_SOURCE_DIR "/tests/fixtures/data/") + file;
   if (FileExists(own)) return own;

@@ -7,9 +7,9 @@
 
 namespace tilewright {
 
-/// Ends the program by SIGALRM unless StartHangTimer is called again within so many seconds. They
-/// are counted one by one instead of by the clock: a program that was stopped (SIGSTOP, a machine
-/// that slept) has not hung.
+/// Ends the program by SIGALRM unless StartHangTimer is called again within this many seconds. The
+/// timer counts single seconds instead of reading a clock: a stopped program (SIGSTOP, a suspended
+/// machine) does not count as hung.
 inline std::atomic<int> hang_timer_seconds{0};
 
 inline void StartHangTimer(int seconds) {

@@ -1,5 +1,5 @@
-// The one interpreter of loops and of definitions that tests compare with. Numbers are kept as
-// int64 or double and rounded to their type after every operation.
+// Interpreter of loops and of definitions that tests compare with. It keeps numbers as int64 or
+// double and rounds them to their type after every operation.
 
 #include "tests/support/interpreter.h"
 
@@ -201,7 +201,7 @@ void Interpreter::Execute(const Stmt& stmt) {
 
 void Interpreter::Loop(const StmtNode& loop) {
   for (std::int64_t i = 0; i < loop.extent && error_.empty(); ++i) {
-    // Parallel iterations may run in any order: here, backwards.
+    // Parallel iterations may run in any order; the interpreter runs them backwards.
     vars_[loop.var.get()] = loop.loop == LoopKind::kParallel ? loop.extent - 1 - i : i;
     Execute(loop.body[0]);
   }
@@ -294,7 +294,7 @@ Scalar Interpreter::Call(const Expr& expr) {
 
 Scalar Interpreter::Binary(const Expr& expr) {
   const Scalar a = Value(expr->args[0]);
-  // The right of a decided "and" / "or" may not be valid.
+  // If the left operand decides "and" / "or", the right one may be invalid.
   if (expr->kind == ExprKind::kAnd && a.i == 0) return {0, 0};
   if (expr->kind == ExprKind::kOr && a.i != 0) return {1, 0};
   const Scalar b = Value(expr->args[1]);

@@ -11,31 +11,31 @@
 
 namespace tilewright {
 
-/// A value of an expression: `f` of floats, `i` of everything else.
+/// Value of an expression: `f` of floats, `i` of all other types.
 struct Scalar {
   std::int64_t i = 0;
   double f = 0;
 };
 
-/// Executes statements, or computes stages as they are defined, one scalar after the other: slowly
-/// and suspiciously. An index out of range, a value that nobody wrote and a result without a value
-/// are errors. Values are rounded to the type they have. Shares no code with code generators,
-/// lowering or the reference evaluator.
+/// Interpreter that executes statements, or computes stages by their definitions, one scalar at a
+/// time with all checks. It reports indices out of range, reads of unwritten values, and results
+/// without a value as errors. It rounds values to their types. It shares no code with code
+/// generators, lowering or the reference evaluator.
 class Interpreter {
  public:
-  /// What a buffer holds from outside; type and shape are the buffer's.
+  /// Sets the initial contents of a buffer, with the buffer's type and shape.
   void SetContents(const Buffer& buffer, const Tensor& contents);
-  /// ... that nobody has written yet.
+  /// Creates a buffer whose elements are all unwritten.
   void MakeRoom(const Buffer& buffer);
   Tensor Contents(const Buffer& buffer) const;
 
   void Execute(const Stmt& stmt);
   void Evaluate(const ComputeOp& stage);
-  /// An expression of loop variables, which are given first.
+  /// Sets a loop variable for later expressions.
   void SetVar(const Expr& var, std::int64_t value) { vars_[var.get()] = value; }
   std::int64_t IndexOf(const Expr& index) { return Value(index).i; }
 
-  /// Empty, or the first thing that went wrong; nothing is executed after it.
+  /// The first error, or an empty text. Nothing is executed after an error.
   const std::string& error() const { return error_; }
 
  private:
@@ -51,7 +51,7 @@ class Interpreter {
   Scalar Call(const Expr& expr);
   Scalar Load(const Buffer& buffer, const std::vector<std::int64_t>& indices);
   void Store(const Buffer& buffer, const std::vector<std::int64_t>& indices, Scalar value);
-  /// Row-major position; -1 with an error if there is no such element.
+  /// Returns the row-major position; -1 with an error if there is no such element.
   std::int64_t Position(const Buffer& buffer, const std::vector<std::int64_t>& indices);
   std::vector<std::int64_t> Indices(const std::vector<Expr>& indices);
   std::vector<Scalar> Elements(const Region& region,
@@ -65,22 +65,22 @@ class Interpreter {
   std::string error_;
 };
 
-/// What came of a program or of a definition.
+/// Result of interpreting a program or a definition.
 struct Interpreted {
   Tensor result;      ///< of the last parameter or stage
-  std::string error;  ///< empty, or what went wrong; an element nobody wrote is wrong too
+  std::string error;  ///< empty if correct; a result with unwritten elements is an error too
 };
 Interpreted ExecuteProgram(const Program& program, std::span<const Tensor* const> inputs);
 Interpreted EvaluateCompute(const Compute& compute, std::span<const Tensor* const> inputs);
-/// The result of a definition that has to be right.
+/// Returns the result of a definition that must be valid.
 Tensor Interpret(const Compute& compute, std::span<const Tensor* const> inputs);
 
-/// Small seeded contents: integers in [-limit, limit] (from 0 for unsigned types), floats in
-/// [-1, 1).
+/// Returns small seeded contents: integers in [-limit, limit] (from 0 for unsigned types), floats
+/// in [-1, 1).
 Tensor RandomTensor(TensorType type, std::uint64_t seed, std::int64_t limit = 127);
-/// Pointers to each.
+/// Returns a pointer to each tensor.
 std::vector<const Tensor*> PointersTo(std::span<const Tensor> tensors);
-/// The elements as numbers, for comparisons that show both sides.
+/// Returns the elements as numbers, for comparisons that print both sides.
 std::vector<double> NumbersOf(const Tensor& tensor);
 
 }  // namespace tilewright

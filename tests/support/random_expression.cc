@@ -1,5 +1,5 @@
-// Expressions drawn from what the language has. Every tensor so far is a leaf, each dimension of it
-// gets an index whose range the reader can see, and the last stage reads what nobody has read.
+// Random expressions. Every existing tensor is a leaf, each of its dimensions gets an index of
+// known range, and the last stage reads all tensors that no other stage reads.
 
 #include "tests/support/random_expression.h"
 
@@ -83,7 +83,7 @@ class ExpressionDrawer {
     return text;
   }
 
-  /// An index of a dimension of this extent, by axes that the stage has.
+  /// Returns an index of a dimension of this extent over the axes of the stage.
   std::string Index(std::int64_t extent, const std::vector<DrawnAxis>& axes) {
     for (int tries = 0; tries < 4 && !axes.empty(); ++tries) {
       const DrawnAxis& axis = axes[random_.Below(axes.size())];
@@ -114,7 +114,7 @@ class ExpressionDrawer {
     tensor.read = true;
     std::vector<std::string> indices;
     for (std::int64_t extent : tensor.shape) indices.push_back(Index(extent, axes));
-    // Neighbouring dimensions by neighbouring axes, often: what real ones do.
+    // Often uses adjacent axes for adjacent dimensions, as real expressions do.
     if (Chance(2) && tensor.shape.size() <= axes.size()) {
       for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
         const DrawnAxis& axis = axes[axes.size() - tensor.shape.size() + d];
@@ -190,7 +190,7 @@ class ExpressionDrawer {
     }
   }
 
-  /// A sum of products of two new inputs, as contractions are.
+  /// Adds a sum of products of two new inputs, as in contractions.
   void AddProduct() {
     const std::vector<DrawnAxis> axes = NewAxes(2 + random_.Below(2), 1500);
     const std::vector<DrawnAxis> reduced = NewAxes(1 + random_.Below(2), 60);
@@ -236,8 +236,8 @@ class ExpressionDrawer {
            static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(high - low + 1)));
   }
 
-  /// A window that moves over a picture, padded or not, as those of depthwise convolutions,
-  /// stencils and pooling do.
+  /// Adds a window that moves over an image, with or without padding, as in depthwise convolutions,
+  /// stencils and pooling.
   void AddWindows() {
     const std::vector<DrawnAxis> channels = Chance(4) ? std::vector<DrawnAxis>() : NewAxes(1, 6);
     const auto axis = [&](std::int64_t extent) {
@@ -246,24 +246,24 @@ class ExpressionDrawer {
     const DrawnAxis window[2] = {axis(Between(1, 4)), axis(Between(1, 4))};
     const DrawnAxis position[2] = {axis(Between(2, 18)), axis(Between(2, 40))};
     const std::int64_t stride = Chance(5) ? 2 : 1, dilation = Chance(5) ? 2 : 1;
-    DrawnTensor picture, weight;
+    DrawnTensor image, weight;
     std::vector<std::string> index, taps;
     for (const DrawnAxis& channel : channels) {
-      picture.shape.push_back(channel.extent);
+      image.shape.push_back(channel.extent);
       weight.shape.push_back(channel.extent);
       index.push_back(channel.name);
       taps.push_back(channel.name);
     }
     for (int i = 0; i < 2; ++i) {
-      picture.shape.push_back(stride * (position[i].extent - 1) +
-                              dilation * (window[i].extent - 1) + 1);
+      image.shape.push_back(stride * (position[i].extent - 1) + dilation * (window[i].extent - 1) +
+                            1);
       weight.shape.push_back(window[i].extent);
       index.push_back(
           fmt::format("{} * {} + {} * {}", stride, position[i].name, dilation, window[i].name));
       taps.push_back(window[i].name);
     }
     const bool padded = Chance(2);
-    DrawnTensor input = picture;
+    DrawnTensor input = image;
     if (padded) {
       for (std::size_t d = channels.size(); d < input.shape.size(); ++d) {
         input.shape[d] = std::max<std::int64_t>(1, input.shape[d] - 2);
@@ -280,8 +280,8 @@ class ExpressionDrawer {
     if (padded) {
       std::vector<DrawnAxis> axes;
       std::vector<std::string> places, conditions;
-      for (std::size_t d = 0; d < picture.shape.size(); ++d) {
-        axes.push_back(axis(picture.shape[d]));
+      for (std::size_t d = 0; d < image.shape.size(); ++d) {
+        axes.push_back(axis(image.shape[d]));
         const bool edge = d >= channels.size();
         places.push_back(axes[d].name + (edge ? " - 1" : ""));
         if (!edge) continue;
@@ -320,7 +320,7 @@ class ExpressionDrawer {
   }
 
   void AddStage(bool last) {
-    // Often over the same axes as what came before, as what follows a product is.
+    // Often reuses the axes of the previous stage, like an epilogue.
     std::vector<DrawnAxis> axes = NewAxes(1 + random_.Below(3), 2000);
     if (Chance(2) && !tensors_.back().shape.empty()) {
       axes.clear();
@@ -338,7 +338,7 @@ class ExpressionDrawer {
       position = name == "argmax";
       reduction = fmt::format("{}({}) ", name, Listed(reduced));
       all.insert(all.end(), reduced.begin(), reduced.end());
-      if (name == "product") {  // of numbers near 1
+      if (name == "product") {  // a product of numbers near 1
         return Finish(axes, reduction + fmt::format("(1.0 + 0.1 * tanh({}))", Rest(all, last)),
                       false);
       }
@@ -346,7 +346,7 @@ class ExpressionDrawer {
     Finish(axes, reduction + Rest(all, last), position);
   }
 
-  /// A value; of the last stage one that reads whatever is left.
+  /// Returns a value; for the last stage, one that reads all remaining tensors.
   std::string Rest(const std::vector<DrawnAxis>& axes, bool last) {
     std::string value = Value(axes, 2);
     const bool named = value.find('[') != std::string::npos;
@@ -371,7 +371,7 @@ class ExpressionDrawer {
 
 std::string RandomExpressionText(std::uint64_t seed) {
   std::string text = ExpressionDrawer(seed).Run();
-  // Inputs stand before stages.
+  // Inputs come before stages.
   std::string inputs, stages;
   std::size_t begin = 0;
   while (begin < text.size()) {
@@ -401,12 +401,12 @@ std::string RandomProductText(std::uint64_t seed) {
   std::string text, axes, result;  // of the sums: "i: 16, j: 8", "i, j"
   if (random.Below(3) == 0) {
     const std::int64_t window = multiple(1, 3), pad = window / 2, height = multiple(1, 4);
-    const bool last = random.Below(2) == 0;  // channels
+    const bool last = random.Below(2) == 0;  // channels come last
     const std::string shape =
         last ? fmt::format("{}, {}, {}", height, n, k) : fmt::format("{}, {}, {}", k, height, n);
     const std::string zero = sum == "int32" ? "0" : "0.0";
     const bool plain = window == 1;
-    // The padding is a stage of its own, of the factor's type.
+    // The padding is a separate stage of the factor's type.
     text = fmt::format("input X: {0}[{1}]\nconst W: {0}[{2}, {3}, {4}, {4}]\n", type, shape, m, k,
                        window);
     const std::int64_t high = height + window - 1, wide = n + window - 1;
@@ -473,7 +473,7 @@ std::string RenamedExpressionText(const std::string& text, std::uint64_t seed) {
       }
     }
   }
-  // Inputs the other way round.
+  // Inputs in reverse order.
   const auto count = static_cast<std::int64_t>(renamed.inputs.size());
   std::reverse(renamed.inputs.begin(), renamed.inputs.end());
   for (ExpressionInput& input : renamed.inputs) input.name = "renamed_" + input.name;

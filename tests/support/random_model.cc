@@ -1,5 +1,6 @@
-// Draws a chain of steps. Each step takes a value that is there, later ones more often, and adds
-// nodes of one kind: what is combined with parts of itself, what folds, products, rows, moves.
+// Random models as a chain of steps. Each step takes an existing value, preferably a late one, and
+// adds nodes of one kind: combinations with parts of the value, foldable expressions, products, row
+// operators, data movement.
 
 #include "tests/support/random_model.h"
 
@@ -102,7 +103,7 @@ class ModelDrawer {
   std::string Scalar(DataType dtype, double value) {
     return Constant(MakeTensor(dtype, {}, {value}));
   }
-  /// Quarters between -2 and 2, or small whole numbers.
+  /// Returns quarters between -2 and 2, or small integers.
   std::string Random(DataType dtype, const Ints& shape) {
     Tensor tensor(TensorType{shape, dtype});
     for (std::int64_t i = 0; i < tensor.elements(); ++i) {
@@ -151,7 +152,7 @@ class ModelDrawer {
     }
     return Product(Together(a, b)) <= 500'000;
   }
-  /// A sum, difference, product or extreme of two values.
+  /// Returns a sum, difference, product, maximum or minimum of two values.
   Drawn Combined(const Drawn& a, const Drawn& b) {
     constexpr const char* kReal[] = {"Add", "Sub", "Mul", "Max", "Min"};
     constexpr const char* kAll[] = {"Add", "Sub", "Mul"};
@@ -234,7 +235,7 @@ class ModelDrawer {
     return static_cast<std::size_t>(Pick(std::ssize(x.shape)));
   }
 
-  /// A value combined with a part of itself, or with itself in another order.
+  /// Combines a value with a part of itself, or with a permutation of itself.
   Drawn WithPart(const Drawn& x) {
     if (Rank(x) == 0) return Unary(x);
     const std::size_t axis = Axis(x);
@@ -311,7 +312,7 @@ class ModelDrawer {
     return Combined(left, Slice(x, axis, half, 2 * half));
   }
 
-  /// Integers whose value is known whatever the inputs are.
+  /// Returns integers that do not depend on the inputs.
   Drawn Known(const Drawn& x) {
     Drawn whole = x;
     if (IsReal(x)) whole = Cast(Node("Floor", {x.name}, x.dtype, x.shape), kInt64);
@@ -340,7 +341,7 @@ class ModelDrawer {
       }
     }
     switch (Pick(4)) {
-      case 0: {  // a row of a table, as of token types
+      case 0: {  // a row of a table, as for token types
         if (!wide || Product(known.shape) > 4000) break;
         const Drawn table{Random(kFloat32, {4, 16}), kFloat32, {4, 16}};
         Ints shape = known.shape;
@@ -358,7 +359,7 @@ class ModelDrawer {
     return known;
   }
 
-  /// Constants scattered into constants, or into a value.
+  /// Scatters constants into constants, or into a value.
   Drawn Scattered(const Drawn& x) {
     if (Rank(x) == 0) return Unary(x);
     const std::size_t axis = Axis(x);
@@ -367,7 +368,7 @@ class ModelDrawer {
     shape[axis] = std::min<std::int64_t>(rows, 1 + Pick(3));
     Tensor places(TensorType{shape, kInt64});
     for (std::int64_t i = 0, inner = InnerSize(shape, axis); i < places.elements(); ++i) {
-      places.Set(i, static_cast<double>(i / inner % shape[axis]));  // none twice
+      places.Set(i, static_cast<double>(i / inner % shape[axis]));  // no position twice
     }
     const std::string from = Random(x.dtype, shape), at = Constant(places);
     const std::string into = Chance(60) ? Random(x.dtype, x.shape) : x.name;
@@ -379,7 +380,7 @@ class ModelDrawer {
     return Product({shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end()});
   }
 
-  /// A factor or an addend that several constants give, or the shape of a value.
+  /// Returns a factor or an addend computed from several constants, or from the shape of a value.
   Drawn WithFloatConstants(const Drawn& x) {
     if (!IsReal(x)) return Binary(x);
     Drawn factor{Scalar(x.dtype, 1 + static_cast<double>(Pick(16)) / 4), x.dtype, {}};
@@ -397,7 +398,7 @@ class ModelDrawer {
     return Node(Chance(50) ? "Div" : "Add", {x.name, factor.name}, x.dtype, x.shape);
   }
 
-  /// What goes row by row.
+  /// Applies an operator that works row by row.
   Drawn Rows(const Drawn& x) {
     if (Rank(x) == 0) return Unary(x);
     const bool last = long_rows_ || Chance(70);
@@ -425,7 +426,7 @@ class ModelDrawer {
     return Chance(70) ? Combined(x, made) : made;
   }
 
-  /// A product with a constant matrix, or a convolution.
+  /// Returns a product with a constant matrix, or a convolution.
   Drawn ProductOf(const Drawn& x) {
     const bool whole = x.dtype == kInt32 || x.dtype == kUInt32;
     if ((!IsReal(x) && !whole) || Rank(x) < 2) return Binary(x);
@@ -447,7 +448,7 @@ class ModelDrawer {
     return Node("Mul", {made.name, factor}, x.dtype, shape);
   }
 
-  /// One of two values by a condition that is computed, or known.
+  /// Selects one of two values by a computed or constant condition.
   Drawn Chosen(const Drawn& x) {
     const Drawn other = Unary(x);
     if (other.shape != x.shape || other.dtype != x.dtype) return other;
@@ -464,7 +465,7 @@ class ModelDrawer {
     return Node("Where", {condition.name, x.name, other.name}, x.dtype, x.shape);
   }
 
-  /// A condition that follows from constants or from the shape of a value.
+  /// Returns a condition that follows from constants or from the shape of a value.
   std::string KnownCondition(const Drawn& x) {
     std::string number = Scalar(kFloat32, static_cast<double>(Pick(9)) / 2);
     if (Rank(x) > 0 && Chance(40)) {
@@ -482,7 +483,7 @@ class ModelDrawer {
     return Chance(30) ? Node("Not", {less.name}, kBool, {}).name : less.name;
   }
 
-  /// What one of two branches makes of a value, by a condition that is known while reading.
+  /// Applies one of two branches by a condition that the import can evaluate.
   Drawn OfBranches(const Drawn& x) {
     const std::string condition = KnownCondition(x);
     Drawn made = Node("If", {condition}, x.dtype, x.shape);
@@ -505,7 +506,7 @@ class ModelDrawer {
     return made;
   }
 
-  /// Larger or smaller in the last dimensions, by a scale that constants give.
+  /// Resizes the last dimensions by a constant scale.
   Drawn Resized(const Drawn& x) {
     if (Rank(x) < 3 || (!IsReal(x) && x.dtype.bits != 8)) return Moved(x);
     constexpr double kScales[] = {0.5, 0.75, 1, 1.5, 2, 3};
@@ -530,8 +531,8 @@ class ModelDrawer {
     return made;
   }
 
-  /// Boxes of an input, without those that lie on better ones. Of computed values the last digit
-  /// would decide.
+  /// Applies non-maximum suppression to boxes of an input. For computed boxes, the last digit would
+  /// decide.
   Drawn Suppressed() {
     const Drawn x = values_[static_cast<std::size_t>(Pick(inputs_))];
     const std::int64_t classes = 1 + Pick(3), all = Product(x.shape);

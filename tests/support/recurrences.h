@@ -8,8 +8,9 @@
 
 namespace tilewright {
 
-/// Two gates and two states, of which some sequences keep theirs from a step on:
-/// x [steps,batch,2*units], goes on [steps,batch,1], h and c [batch,units], weight [2*units,units].
+/// Returns a recurrence of two gates and two states; some sequences keep theirs from a step on: x
+/// [steps,batch,2*units], flags of active sequences [steps,batch,1], h and c [batch,units], weight
+/// [2*units,units].
 inline Operator GatedRecurrence(std::int64_t batch, std::int64_t units, bool backwards) {
   Recurrence recurrence;
   OperatorList& step = recurrence.step;

@@ -4,7 +4,7 @@
 
 namespace tilewright {
 
-/// Stands still until a test moves it, or sleeps on it.
+/// Clock that a test sets, or that advances when a test sleeps on it.
 class SetClock final : public Clock {
  public:
   explicit SetClock(double start = 0) : now(start) {}

@@ -22,7 +22,7 @@ struct TwoRecordedSpaces {
     observed.values = ValuesOf(point);
     return observed;
   }
-  /// The values on the front of everything.
+  /// Returns the values on the front of the whole space.
   std::vector<std::vector<double>> Exhaustive() const {
     std::vector<std::vector<double>> rows;
     for (const RecordedSpace::Row& row : first.rows) rows.push_back(ValuesOf(row.point));
@@ -35,7 +35,7 @@ struct TwoRecordedSpaces {
   }
 };
 
-/// Of `<prefix>_cycles.csv` and `<prefix>_dram_bytes.csv`.
+/// Reads `<prefix>_cycles.csv` and `<prefix>_dram_bytes.csv`.
 inline Result<TwoRecordedSpaces> LoadTwo(const std::string& prefix) {
   auto cycles = RecordedSpace::Load(prefix + "_cycles.csv");
   TW_RETURN_IF_ERROR(cycles);

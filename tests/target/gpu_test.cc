@@ -8,7 +8,7 @@ namespace {
 
 struct CapabilityCase {
   const char* target;
-  int capability;  // 0: refused
+  int capability;  // 0: rejected
   StatusCode code = StatusCode::kOk;
 };
 

@@ -49,7 +49,7 @@ TEST(Library, IsRefusedWhereTheTargetDoesNotNameIt) {
 TEST(Library, TellsItsVersionWhereItIs) {
   const auto version = LibraryVersion(*FindLibrary("dnnl"));
   if (!version.ok()) GTEST_SKIP() << version.status().message();
-  // The file that code loads is that of this version.
+  // The file that the code loads is that of the compiled version.
   const std::string file(FileOf(*FindLibrary("dnnl")));
   EXPECT_TRUE(version->starts_with("oneDNN " + file.substr(file.find(".so.") + 4, 1) + "."))
       << *version << ", " << file;

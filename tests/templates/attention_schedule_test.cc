@@ -1,4 +1,4 @@
-// Attention as one kernel: what it takes, and that it computes what its operators say.
+// Attention as one kernel: which operators it accepts, and that its results are correct.
 
 #include "src/templates/attention_schedule.h"
 
@@ -19,10 +19,10 @@ namespace {
 struct AttentionCase {
   const char* name;
   std::int64_t heads, rows, keys, width, values;  ///< values: width of those
-  bool plain = false;                             ///< nothing between the products but the softmax
+  bool plain = false;                             ///< only the softmax between the products
 };
 
-/// Writes down operators one after the other.
+/// Builder of an operator list.
 class ListWriter {
  public:
   int Add(OpKind kind, std::vector<int> operands, OpAttributes attributes = {}) {
@@ -61,7 +61,7 @@ OperatorList MaskedHeads(const AttentionCase& c) {
   return w.list;
 }
 
-/// In the layouts of the products themselves.
+/// Operands in the layouts of the products.
 OperatorList PlainHeads(const AttentionCase& c) {
   ListWriter w;
   const int q = w.list.AddParameter({{c.heads, c.rows, c.width}, kFloat32});
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Attention, AttentionScheduleTest,
                                          AttentionCase{"Plain", 2, 24, 40, 16, 8, true}),
                          [](const auto& tested) { return tested.param.name; });
 
-// Each run of blocks of rows packs the keys and values of its head again.
+// Each iteration of the outer loop over blocks of rows packs the keys and values of its head again.
 TEST(AttentionSchedule, HasNoMoreRunsThanThreadsNeed) {
   const auto outer = [](const AttentionCase& of, const char* target) {
     const auto schedule = ScheduleOf(MaskedHeads(of), *Target::Parse(target));
@@ -127,12 +127,12 @@ TEST(AttentionSchedule, HasNoMoreRunsThanThreadsNeed) {
     const StageId result = schedule->order().back();
     return schedule->Extent(schedule->stage(result).leaves.front());
   };
-  // Eleven blocks of rows: a run for each would pack eleven times.
+  // Eleven blocks of rows: an outer iteration for each would pack eleven times.
   const AttentionCase few = {"", 4, 64, 64, 64, 64};
   EXPECT_EQ(outer(few, "llvm -mcpu=skylake-avx512"), 4);
   EXPECT_EQ(outer(few, "llvm -mcpu=skylake-avx512 -num-threads=2"), 4);
   EXPECT_EQ(outer({"", 1, 96, 48, 64, 64}, "llvm -mcpu=skylake-avx512 -num-threads=2"), 4);
-  // 86 blocks, which two runs or 43 share: kernels of their own keep eight threads busy.
+  // 86 blocks, which divide into 2 or 43 iterations: separate kernels keep eight threads busy.
   EXPECT_EQ(outer({"", 2, 512, 64, 64, 64}, "llvm -mcpu=skylake-avx512 -num-threads=8"), 0);
 }
 
@@ -147,7 +147,7 @@ TEST(AttentionSchedule, LeavesOtherComputationsAlone) {
   without_softmax.Add(OpKind::kBatchMatmul, {without_softmax.Add(OpKind::kRelu, {product}), a});
   EXPECT_FALSE(ScheduleOf(without_softmax.list, target).has_value());
 
-  ListWriter by_rows;  // the rows are what the second product reads second
+  ListWriter by_rows;  // the second operand of the second product is by rows
   const int b = by_rows.list.AddParameter({{2, 16, 16}, kFloat32});
   const int chances = by_rows.Softmax(by_rows.Add(OpKind::kBatchMatmul, {b, b}));
   by_rows.Add(OpKind::kBatchMatmul, {b, chances});

@@ -1,6 +1,6 @@
-// Spaces that rules make of expressions for GPUs: kernels run in the simulator of threads, which
-// also finds races, and compute what the reference says. bench/expression_check does the same for
-// hundreds of random expressions.
+// Spaces of auto rules for GPUs: kernels run in the SIMT emulator, which also detects races, and
+// are compared with the reference. bench/expression_check does the same for hundreds of random
+// expressions.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ constexpr const char* kGridBatch =
 constexpr const char* kGridBytes =
     "input A: int8[16, 32]\nconst B: int8[24, 32]\n"
     "C[i: 16, j: 24] = sum(k: 32) int32(A[i, k]) * int32(B[j, k])";
-// Neither factor has the products side by side: both are turned on their way to shared memory.
+// In neither factor are the products contiguous: both are transposed on the way to shared memory.
 constexpr const char* kGridTurned =
     "input A: float16[2, 32, 16]\ninput B: float16[2, 32, 24]\n"
     "C[b: 2, i: 16, j: 24] = sum(k: 32) float32(A[b, k, i]) * float32(B[b, k, j])\n"
@@ -101,7 +101,7 @@ class AutoCudaTest : public testing::Test {
     EXPECT_TRUE(comparison.ok) << what << ": element " << comparison.first_bad;
   }
 
-  /// The default config, the first and the last one, and some drawn at random.
+  /// Runs the default config, the first and the last one, and some random ones.
   static CudaRuns RunSome(const std::string& text, const char* key, int configs,
                           const char* arch = "cuda -arch=sm_80") {
     CudaRuns runs;
@@ -146,7 +146,7 @@ class AutoCudaTest : public testing::Test {
     return program.ok() ? PlanLaunches(*program).launches : std::vector<Launch>();
   }
 
-  /// Of the default config, which lowers. The shapes may be too large to run here.
+  /// Lowers the default config. The shapes may be too large to run here.
   static std::vector<Launch> DefaultLaunches(const std::string& text, const char* key,
                                              const char* arch) {
     SCOPED_TRACE(std::string(key) + " for " + arch + " of " + text);
@@ -208,7 +208,7 @@ TEST_F(AutoCudaTest, MmaComputesProductsInAnyOrderOfDimensions) {
             "");
 }
 
-// What a cast wraps, cuts off or rounds is no factor as it is stored.
+// A value that a cast wraps, truncates or rounds is not usable as a stored factor.
 TEST_F(AutoCudaTest, MmaTakesFactorsThatAreConvertedWithoutALoss) {
   const TemplateEntry* entry = BuiltInTemplates().Find("auto.cuda/mma");
   const auto why = [&](const std::string& type, const std::string& product,
@@ -243,7 +243,7 @@ TEST_F(AutoCudaTest, MmaSaysWhatDoesNotFit) {
   EXPECT_THAT(why("float32(A[i, k + 1]) * float32(B[j, k])"),
               testing::HasSubstr("no reduced axis is an index of both factors"));
   EXPECT_THAT(why("float32(A[i, k]) * float32(B[j / 2, k])"), testing::HasSubstr("distance apart"));
-  // Rows may be read at any places.
+  // Rows may be read at any positions.
   EXPECT_GE(RunSome("input A: float16[16, 32]\ninput B: float16[8, 32]\n"
                     "C[i: 16, j: 8] = sum(k: 32) float32(A[i / 2, k]) * float32(B[j, k])",
                     "auto.cuda/mma", 4)
@@ -261,17 +261,17 @@ TEST_F(AutoCudaTest, DefaultsOfAwkwardShapesLower) {
       "input A: float32[64, 32]\ninput B: float32[251, 32]\n"
       "C[i: 64, j: 251] = sum(k: 32) A[i, k] * B[j, k]\nM[i: 64] = max(j: 251) C[i, j]";
   EXPECT_EQ(DefaultLaunches(largest, "auto.cuda/tiles", "cuda -arch=sm_61").size(), 2u);
-  // Rows of an odd number of float16 are at no multiples of what is copied asynchronously.
+  // Rows of an odd number of float16 do not start at multiples of the asynchronous copy size.
   const char* odd =
       "input A: float16[16, 129]\ninput B: float16[8, 129]\n"
       "C[i: 16, j: 8] = sum(k: 128) float32(A[i, k]) * float32(B[j, k])";
   EXPECT_EQ(DefaultLaunches(odd, "auto.cuda/mma", "cuda -arch=sm_80").size(), 1u);
-  // Pictures of a prime size leave channels and batch to the threads, as their z.
-  const char* pictures =
+  // For images of a prime size, only channels and batch are distributed to threads, in dimension z.
+  const char* images =
       "input X: float32[16, 4, 259, 259]\nconst W: float32[16, 4, 3, 3]\n"
       "C[n: 16, k: 16, y: 257, x: 257] = sum(c: 4, r: 3, s: 3) X[n, c, y + r, x + s] * "
       "W[k, c, r, s]";
-  EXPECT_EQ(DefaultLaunches(pictures, "auto.cuda/tiles", "cuda -arch=sm_75").size(), 1u);
+  EXPECT_EQ(DefaultLaunches(images, "auto.cuda/tiles", "cuda -arch=sm_75").size(), 1u);
   // More products than blocks along z.
   const char* products =
       "input A: float16[512, 224, 32, 16]\ninput B: float16[512, 224, 8, 16]\n"
@@ -309,7 +309,7 @@ TEST_F(AutoCudaTest, FlatComputesRowsSumsAndElements) {
   EXPECT_EQ(RunSome(kGridTotal, "auto.cuda/fixed", 0).run, 3);  // it has one config
   EXPECT_GE(RunSome(kGridShare, "auto.cuda/flat", 6).run, 8);
   EXPECT_EQ(RunSome(kGridShare, "auto.cuda/fixed", 0).run, 3);
-  // A number, and few: no loop of it is bound to blocks or threads.
+  // A scalar from few elements: none of its loops is bound to blocks or threads.
   const char* few = "input X: float32[30]\nS[] = sum(i: 30) X[i]";
   EXPECT_EQ(RunSome(few, "auto.cuda/fixed", 0).run, 3);
   EXPECT_GE(RunSome(few, "auto.cuda/flat", 4).run, 5);
@@ -383,7 +383,7 @@ TEST_F(AutoCudaTest, EveryConfigLowersOrIsRefused) {
                                          : Result<Program>(kernel.status());
         lowered += program.ok() ? 1 : 0;
         if (program.ok()) {
-          // A number's launches are statements, more than there are stages.
+          // The launches of a scalar are statements; there are more than stages.
           if (text != kGridTotal) ExpectSharedBytes(kernel->schedule, *program);
           continue;
         }

@@ -1,6 +1,5 @@
-// Spaces that rules make of expressions: what their kernels compute is what the reference says, for
-// the examples of the documentation and for expressions drawn at random. bench/expression_check
-// does the same for thousands.
+// Spaces of auto rules: kernels are compared with the reference for the examples of the
+// documentation and for random expressions. bench/expression_check does the same for thousands.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +23,7 @@
 namespace tilewright {
 namespace {
 
-/// Fifty configs of a rule at least are run in all.
+/// Number of configs that ran; at least fifty of each rule.
 struct AutoRun {
   int run = 0, refused = 0;
 };
@@ -92,7 +91,7 @@ TEST(AutoRules, ServeTheExamplesWithTheirDefaultConfigs) {
     const auto text = ReadFile(file.string());
     ASSERT_TRUE(text.ok());
     const Workload w = WorkloadOfText(*text);
-    if (w.expression.iterations() > 1e7) continue;  // right all the same, but for longer
+    if (w.expression.iterations() > 1e7) continue;  // would take too long
     const TemplateEntry* entry = BuiltInTemplates().For(w, target).front();
     const auto config = entry->default_config(w, target);
     ASSERT_TRUE(config.ok()) << config.status().message();
@@ -112,7 +111,7 @@ TEST(AutoTiles, FindsTheContraction) {
   EXPECT_EQ(found->rows.size(), 2u);
   const Workload sum = WorkloadOfText("input X: float32[8, 9]\nS[i: 8] = sum(j: 9) X[i, j]");
   EXPECT_FALSE(FindContraction(sum.expression).ok());
-  // What the vectors would gather is turned, or packed if it is known.
+  // Operands that vectors would gather are transposed, or packed if they are constant.
   const Workload product = WorkloadOfText(
       "input A: float32[8, 40]\nconst B: float32[48, 40]\n"
       "C[i: 8, j: 48] = sum(k: 40) A[i, k] * B[j, k]");
@@ -128,7 +127,7 @@ TEST(AutoTiles, FindsTheContraction) {
   EXPECT_THAT(kernel->layouts.weight, testing::HasSubstr(":AB"));
 }
 
-/// Some configs of a rule, drawn at random, and its default one.
+/// Runs the default config of a rule and some random ones.
 void RunSome(const std::string& text, const char* key, int configs, AutoRun& count) {
   const Target target = *Target::Parse("llvm -num-threads=2");
   const Workload w = WorkloadOfText(text);
@@ -155,7 +154,7 @@ TEST(AutoFlat, ReadsASingleNumber) {
   EXPECT_EQ(count.run, 7);
 }
 
-// Columns were turned in one arm of a condition and used where that had not been gone through.
+// Columns must not be transposed in one arm of a condition and used outside of it.
 TEST(AutoFlat, TurnsNoColumnsInsideOfAnArm) {
   const Workload w = WorkloadOfText(
       "input In0: float32[2, 5]\ninput Pic1: float32[5, 9, 21]\n"
@@ -179,8 +178,8 @@ TEST(AutoFlat, TurnsNoColumnsInsideOfAnArm) {
   EXPECT_EQ(count.run, 1);
 }
 
-// Code that is rolled up again copied what an arm that is not chosen would have read, from before
-// the buffer.
+// Rolling up code must not copy elements that only an unselected arm would read, from before the
+// buffer.
 TEST(AutoFixed, CopiesNothingThatOnlyAnArmReads) {
   const Workload w = WorkloadOfText(
       "input P: float32[2, 12, 17]\ninput Q: float32[8, 13]\n"
@@ -200,8 +199,9 @@ TEST(AutoFixed, CopiesNothingThatOnlyAnArmReads) {
   }
 }
 
-// Made once for the largest value and once more to look for it, the values were rounded in two ways
-// (a product contracted with a sum here and not there), and of one in 1617 rows none was found.
+// If values are computed once for the maximum and again for its position, they can be rounded in
+// two ways (a product is contracted with a sum in only one of them). Then no position is found for
+// one row in 1617.
 TEST(AutoRules, FindThePositionOfValuesThatAreRounded) {
   const Workload w = WorkloadOfText(
       "input Small: float32[1, 4]\nconst C: float32[3]\nconst D: float32[3, 20, 7]\n"
@@ -237,7 +237,7 @@ TEST(AutoRules, KeepWhatAPositionIsLookedForIn) {
   };
   EXPECT_TRUE(is_kept("X[i, j] * 0.3 + 1.0"));
   EXPECT_TRUE(is_kept("exp(X[i, j])"));
-  // What is only moved or chosen is the same however often it is made.
+  // Data movement and selection give the same result however often they are computed.
   EXPECT_FALSE(is_kept("select(j >= 1, X[i, j - 1], 0.0)"));
   EXPECT_FALSE(is_kept("max(X[i, 31 - j], 0.0)"));
   EXPECT_TRUE(is_kept("int32(X[i, j] * 100.0)"));
@@ -282,8 +282,8 @@ TEST(AutoWindows, JoinsTheRowsOfPictures) {
                              "M[c: 5, y: 7, x: 7] = max(r: 3, s: 3) P[c, y + r, x + s]\n"
                              "R[c: 5, y: 7, x: 7] = M[c, y, x] * 2.0";
   RunSome(pooled, "auto.cpu/windows", 4, count);
-  EXPECT_GE(count.run, 14);  // the others have joined rows inline
-  // Data that several results share, strides, and positions in other places are not its business.
+  EXPECT_GE(count.run, 14);  // the others inline the concatenated rows
+  // Data that several results share, strides and positions in other operands are not supported.
   const auto refused = [](const char* text) {
     return !FindWindows(WorkloadOfText(text).expression).ok();
   };

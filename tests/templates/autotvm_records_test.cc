@@ -1,6 +1,6 @@
-// The public AutoTVM packages. For x86, each record is a point of our space, under the index it was
-// recorded with, and can be applied; for CUDA, each record of our templates becomes a launch within
-// the limits of its device.
+// The public AutoTVM packages. For x86, each record is a point of Tilewright's space with the
+// recorded index, and can be applied. For CUDA, each record of a template of Tilewright becomes a
+// launch within the limits of its device.
 
 #include <gtest/gtest.h>
 
@@ -19,14 +19,14 @@
 namespace tilewright {
 namespace {
 
-/// A log, and how many records it has.
+/// A log and its number of records.
 struct RecordLog {
   const char* name;
   int records, malformed = 0;
 };
 void PrintTo(const RecordLog& log, std::ostream* out) { *out << log.name; }
 
-/// The config of a record, by its values.
+/// Returns the config of a record, by its values.
 Config ConfigOf(const Json& entities) {
   Config recorded;
   for (const Json& entity : entities) {
@@ -43,7 +43,7 @@ Config ConfigOf(const Json& entities) {
   return recorded;
 }
 
-/// A conv2d_NCHWc.x86 task: data, kernel, strides, padding, dilation, layouts, out dtype.
+/// Returns a conv2d_NCHWc.x86 task: data, kernel, strides, padding, dilation, layouts, out dtype.
 Workload WorkloadOf(const Json& arguments) {
   Workload w;
   w.data = {arguments[0][1].get<std::vector<std::int64_t>>(),
@@ -91,7 +91,7 @@ TEST_P(AutotvmX86Log, EveryRecordIsAPointOfOurSpace) {
 INSTANTIATE_TEST_SUITE_P(Own, AutotvmX86Log, testing::Values(RecordLog{"own_x86", 14}));
 INSTANTIATE_TEST_SUITE_P(Shared, AutotvmX86Log, testing::Values(RecordLog{"llvm_v0.04", 35}));
 
-/// The tuple of a task, from the JSON of its arguments.
+/// Returns the tuple of a task from the JSON of its arguments.
 std::string TupleOf(const std::string& task, const Json& arguments) {
   std::string text = "('" + task + "', " + arguments.dump().substr(1);
   text.back() = ')';
@@ -120,7 +120,7 @@ TEST_P(AutotvmCudaLog, EveryRecordBecomesALegalLaunch) {
     const Target target = *Target::Parse(input[0].get<std::string>());
     auto workload = records::ParseAutotvmTuple(TupleOf(task, input[2]));
     if (!workload.ok()) {
-      // The weight of one record has four items: its output padding slipped in.
+      // In one record the weight has four items: the output padding is misplaced.
       EXPECT_EQ(input[2][1].size(), 4U) << workload.status().message();
       ++malformed;
       continue;

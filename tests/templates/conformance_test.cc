@@ -1,6 +1,6 @@
-// Every template on the sample workloads that it serves and a few configs of each: what it computes
-// equals the reference, and enough of it ran. Walks the registry, so a new template is covered by
-// its line there.
+// Every template on the sample workloads that it serves, with a few configs of each: results equal
+// the reference, and a minimum number of configs ran. The test iterates over the registry, so it
+// covers every registered template.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@
 namespace tilewright {
 namespace {
 
-/// The operands of a sample and what the reference makes of them.
+/// Operands of a sample and the result of the reference.
 struct Expected {
   Workload workload;
   Epilogue epilogue;
@@ -44,7 +44,8 @@ Expected ExpectedOf(const Sample& sample) {
   return {*std::move(workload), *std::move(epilogue), std::move(data), *std::move(result)};
 }
 
-/// What this machine has, and the older sets it can run too; a GPU in the simulator of threads.
+/// Returns the targets of this machine, including older instruction sets; GPU kernels run in the
+/// SIMT emulator.
 std::vector<std::string> TargetsOf(const TemplateEntry& entry) {
   if (entry.device == "cuda") return {"cuda -arch=sm_75"};
   if (LibraryOfTemplate(entry.key) != nullptr) {
@@ -55,7 +56,7 @@ std::vector<std::string> TargetsOf(const TemplateEntry& entry) {
   return targets;
 }
 
-/// A processor that has it would run samples that this one refuses.
+/// Returns whether only a CPU with AVX-512 could run the samples that this template rejects.
 bool NeedsAvx512(const TemplateEntry& entry) {
   if (entry.device != "llvm" || FeaturesOf(*Target::Parse("native"))->avx512) return false;
   const Target target = *Target::Parse("llvm -mcpu=znver4");
@@ -64,8 +65,8 @@ bool NeedsAvx512(const TemplateEntry& entry) {
   });
 }
 
-/// Draws configs of one template, and counts what it ran: a template that refuses everything would
-/// pass otherwise.
+/// Draws configs of one template and counts those that ran. Otherwise a template that rejects
+/// everything would pass.
 class TemplateConformanceTest : public testing::TestWithParam<std::string> {
  protected:
   const TemplateEntry& entry() const { return *BuiltInTemplates().Find(GetParam()); }
@@ -83,7 +84,7 @@ class TemplateConformanceTest : public testing::TestWithParam<std::string> {
     CheckConfig(expected, target, *chosen);
     EXPECT_EQ(ran_, before + 1) << "the default config is refused";
     Random random(Fnv1a64(entry().key));
-    // Many configs of a GPU's are no legal launch: more draws than are to run.
+    // Many configs of a GPU are not legal launches: more draws than runs.
     constexpr int kRandomConfigs = 2, kDraws = 6;
     for (int i = 0; i < kDraws && ran_ < before + 1 + kRandomConfigs; ++i) {
       const auto index =
@@ -103,7 +104,7 @@ class TemplateConformanceTest : public testing::TestWithParam<std::string> {
       return;
     }
     auto result = RunKernel(expected.workload, expected.epilogue, target, *kernel, expected.data);
-    // What passes the limits of a launch shows when it is lowered.
+    // A violation of launch limits is detected by lowering.
     if (DeviceTraitsOf(target).launches_grids &&
         result.status().code() == StatusCode::kInvalidArgument) {
       return;
@@ -132,13 +133,13 @@ TEST_P(TemplateConformanceTest, EqualsTheReference) {
   }
   if (samples_ == 0 && NeedsAvx512(entry())) GTEST_SKIP() << "this CPU has no AVX-512";
   EXPECT_GT(samples_, 0) << "no sample is for " << entry().key;
-  // The default config of each sample, and a random one of two samples in three. Those without
-  // knobs have the default config again and again.
+  // The default config of each sample, and a random one for two of three samples. Samples without
+  // knobs repeat the default config.
   EXPECT_GE(ran_, samples_ + samples_ * 2 / 3) << "too much was refused";
 }
 
-/// All that runs here: streams of a VTA are executed by tests/vta and tests/measure, libraries of
-/// GPUs by nobody without one.
+/// Templates that run here: tests/vta and tests/measure run streams of a VTA; libraries of GPUs
+/// need a GPU.
 std::vector<std::string> Runnable() {
   std::vector<std::string> keys;
   for (const TemplateEntry& entry : BuiltInTemplates().all()) {

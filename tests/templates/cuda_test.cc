@@ -1,5 +1,5 @@
-// Kernels for CUDA: the published structure of a known config, every PTX through ptxas where there
-// is one, and faults that the simulator of threads has to find.
+// CUDA kernels: the published structure of a known config, every PTX through ptxas if it is
+// installed, and faults that the SIMT emulator must detect.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ constexpr const char* kSmallConfig =
     R"("tile_rc":[3,2],"tile_ry":[1,3],"tile_rx":[1,3],"auto_unroll_max_step":0,)"
     R"("unroll_explicit":0}})";
 
-// The long line that copies the padded data is left out.
+// Without the long line that copies the padded data.
 constexpr const char* kPublishedLoops =
     R"(kernel(data: float32[1, 3, 224, 224], weight: float32[16, 3, 3, 3], operand2: float32[16] -> output: float32[1, 16, 224, 224]):
   for block.y in 0..224 block.y:
@@ -88,7 +88,7 @@ constexpr const char* kPublishedLoops =
                   output[0, oc.o.o.i*8 + thread.z*2 + oc.i, block.y, block.x*112 + ow.o.o.i*16 + thread.x] = max(reduce[oc.o.o.i, ow.o.o.i, 0, oc.i, 0, 0] + operand2[oc.o.o.i*8 + thread.z*2 + oc.i], 0.0f)
 )";
 
-/// A text without its lines longer than what is worth comparing.
+/// Returns a text without its lines that are too long for the comparison.
 std::string Lines(const std::string& text) {
   constexpr std::size_t kLongest = 300;
   std::string kept;
@@ -143,7 +143,7 @@ TEST(CudaTest, TheSummaryKnowsTheSharedMemoryOfEveryTemplate) {
   }
 }
 
-/// The statement without those of which `drop` is true.
+/// Returns the statement without those for which `drop` is true.
 Stmt Without(const Stmt& stmt, const std::function<bool(const StmtNode&)>& drop) {
   std::vector<Stmt> body;
   for (const Stmt& part : stmt->body) {
@@ -194,7 +194,7 @@ TEST_F(CudaFaultTest, AMissingBarrierIsARace) {
 }
 
 TEST_F(CudaFaultTest, APredicateThatIsOffByOneIsFound) {
-  // The condition of the padding reaches one row or column too far.
+  // The condition of the padding is too wide by one row or column.
   int changed = 0;
   program_.body = MapExprs(program_.body, [&](const Expr& expr) {
     return Rewrite(expr, [&](const Expr& node) {
@@ -211,7 +211,7 @@ TEST_F(CudaFaultTest, APredicateThatIsOffByOneIsFound) {
 }
 
 TEST_F(CudaFaultTest, SwappedStridesAreFound) {
-  // Rows and columns of the data change places.
+  // Swaps rows and columns of the data.
   program_.body = MapExprs(program_.body, [](const Expr& expr) {
     return Rewrite(expr, [](const Expr& node) {
       if (node->kind != ExprKind::kLoad || node->buffer->name != "data") return Expr();

@@ -1,6 +1,6 @@
-// Depthwise convolutions by four taps at a time, on the shapes where something can go wrong: rows
-// shorter than the taps, windows that begin and end outside, tiles with tails, kernels of one and
-// two blocks of taps; with and without instructions that put bytes anywhere.
+// Depthwise convolutions with four taps at a time, on difficult shapes: rows shorter than the taps,
+// windows that begin and end outside, tiles with tails, kernels of one and two blocks of taps; with
+// and without byte-permute instructions.
 
 #include <gtest/gtest.h>
 

@@ -27,7 +27,7 @@ std::vector<CudaLaunch> LaunchesOf(const LaunchPlan& plan) {
   return launches;
 }
 
-/// Tensors one behind the other, with guard bytes before, between and behind them.
+/// Consecutive tensors with guard bytes before, between and after them.
 struct Image {
   std::vector<std::byte> bytes = std::vector<std::byte>(kGuardBytes, kGuard);
   std::vector<std::int64_t> offsets;
@@ -80,10 +80,11 @@ Status DeviceKernelRunner::Run(const Program& program, const Target& target,
     if (status.ok()) last_seconds_ = *seconds;
   }
   if (!status.ok()) {
-    if (broken()) (void)new CudaProgram(*std::move(loaded));  // nothing can be given back any more
+    if (broken())
+      (void)new CudaProgram(*std::move(loaded));  // the memory cannot be freed any longer
     return failed(status);
   }
-  // The kernel may write its result and its workspaces, nothing else.
+  // The kernel may write only its result and its workspaces.
   const auto result = static_cast<std::size_t>(image.offsets[arguments.size() - 1]);
   Tensor& output = arguments.back();
   std::memcpy(output.data(), &after[result], static_cast<std::size_t>(output.bytes()));

@@ -1,4 +1,5 @@
-// Operators that are not tuned: their fixed schedule computes what the reference says.
+// Operators that are not tuned: the results of their fixed schedule are compared with the
+// reference.
 
 #include <gtest/gtest.h>
 
@@ -176,7 +177,7 @@ int AddTo(OperatorList& list, OpKind kind, std::vector<int> operands, OpAttribut
 
 class RowScheduleTest : public testing::TestWithParam<RowsCase> {};
 
-/// Layer normalization of a sum, a softmax of that with a mask, and what is elementwise behind it.
+/// Layer normalization of a sum, a softmax of it with a mask, and elementwise operators after it.
 OperatorList NormalizedRows(const std::vector<std::int64_t>& shape) {
   OperatorList list;
   const auto add = [&](OpKind kind, std::vector<int> operands, OpAttributes attributes = {}) {
@@ -203,8 +204,8 @@ OperatorList NormalizedRows(const std::vector<std::int64_t>& shape) {
   return list;
 }
 
-/// Normalization over several last dimensions with a scale for each element of the first of them;
-/// what has no deviation stays as it is.
+/// Normalization over several trailing dimensions with a scale for each element of the first of
+/// them; rows without deviation stay unchanged.
 OperatorList NormalizedImages(const std::vector<std::int64_t>& shape, std::int64_t dimensions) {
   OperatorList list;
   const auto add = [&](OpKind kind, std::vector<int> operands, OpAttributes attributes = {}) {

@@ -40,7 +40,7 @@ std::vector<std::int64_t> LogicalSizes(const TensorType& type, const std::string
   return parsed->Unpack(type.shape);
 }
 
-/// Poison: what the kernel leaves out shows.
+/// Fills the result with a poison value to detect unwritten elements.
 std::vector<void*> Prepare(std::vector<Tensor>& arguments) {
   std::vector<void*> pointers;
   for (Tensor& argument : arguments) pointers.push_back(argument.data());
@@ -149,7 +149,7 @@ Result<Tensor> RunProgram(const Workload& w, const Epilogue& epilogue, const Tar
   for (const KernelParameter& input : signature->inputs()) {
     const bool first = input.role == ParameterRole::kData ||
                        (input.role == ParameterRole::kInput && input.operand == 0);
-    // Of an expression the first input is the data.
+    // The first input of an expression is the data.
     const int before = input.role == ParameterRole::kInput ? 1 : 0;
     const Tensor& source =
         first               ? operands.data
@@ -171,7 +171,7 @@ Result<Tensor> RunProgram(const Workload& w, const Epilogue& epilogue, const Tar
     raw->Reshape(own->shape);
     return raw;
   }
-  // From the kernel's blocks back; rounded-up channels are dropped.
+  // Converts from the kernel's blocked layout; padding channels are dropped.
   const auto sizes = LogicalSizes(*own, *output_layout);
   const auto own_letters = Layout::Parse(*output_layout)->primal();
   const auto form_layout = Layout::Parse(layouts.output);

@@ -1,5 +1,5 @@
-// Templates that call a library: what they refuse, and the code around the call. Results are
-// compared in conformance_test.cc, where the library is.
+// Templates that call a library: their rejections, and the code around the call.
+// conformance_test.cc compares the results if the library is installed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(LibraryTemplates, ServeOnlyTargetsThatNameTheLibrary) {
        BuiltInTemplates().For(workload, *Target::Parse("llvm -mcpu=haswell"))) {
     EXPECT_FALSE(entry->key.ends_with(".dnnl")) << entry->key;
   }
-  // The default config of an operator is never a call.
+  // The default config of an operator is never a library call.
   const auto entries =
       BuiltInTemplates().For(workload, *Target::Parse("llvm -mcpu=haswell -libs=dnnl"));
   EXPECT_FALSE(entries.front()->key.ends_with(".dnnl"));
@@ -53,12 +53,12 @@ TEST(LibraryTemplates, RefuseIntegersThatWouldNotBeExact) {
   EXPECT_THAT(Refusal("conv2d.dnnl", shallow, "llvm -mcpu=skylake-avx512 -libs=dnnl"),
               HasSubstr("saturate"));
   EXPECT_THAT(Refusal("conv2d.dnnl", deep, vnni), HasSubstr("float32"));
-  // Signed data is shifted, so its sums reach as far as those of unsigned data.
+  // Signed data is shifted, so its sums have the range of unsigned data.
   EXPECT_THAT(
       Refusal("conv2d.dnnl",
               "conv2d(int8[1,64,9,9]NCHW,int8[48,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32", vnni),
       HasSubstr("float32"));
-  // Products of matrices: only those of signed data go through float32.
+  // Matrix products: only those of signed data use float32.
   EXPECT_THAT(Refusal("dense.dnnl", "dense(int8[1,515]MK,int8[40,515]NK)->int32", vnni),
               HasSubstr("float32"));
   EXPECT_EQ(Refusal("dense.dnnl", "dense(int8[1,514]MK,int8[40,514]NK)->int32", vnni), "");
@@ -99,7 +99,7 @@ TEST(LibraryTemplates, AreALaunchAmongOthersOnAGpu) {
   const LaunchPlan plan = PlanLaunches(*program);
   ASSERT_EQ(plan.launches.size(), 2U);
   ASSERT_NE(plan.launches[0].library(), nullptr);
-  // data, weight, bias, result; then the sums, which are what the call writes.
+  // data, weight, bias, result; then the sums, which the call writes.
   EXPECT_THAT(plan.launches[0].operands, testing::ElementsAre(4, 0, 1));
   EXPECT_EQ(plan.launches[1].library(), nullptr);
   auto ptx = Generate({*program}, target, Emit::kObject);

@@ -1,5 +1,5 @@
-// Tensor cores: every instruction by the template that uses it, in the simulator of threads, which
-// knows the hardware's fragments; PTX through ptxas where there is one.
+// Tensor cores: every instruction through the template that uses it, in the SIMT emulator, which
+// models the hardware's fragments; PTX through ptxas if it is installed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ class MmaTest : public testing::TestWithParam<MmaCase> {
   Target target() const { return *Target::Parse(GetParam().target); }
   const TemplateEntry& entry() const { return *BuiltInTemplates().Find(GetParam().key); }
 
-  /// What networks put behind an anchor of these types.
+  /// Returns a typical epilogue of an anchor with these types.
   Epilogue epilogue() const {
     const char* text = "cast(float16)";
     if (workload().data.dtype == kFloat32) {
@@ -155,7 +155,7 @@ TEST_P(MmaTest, PtxHasTheInstructionAndPtxasTakesIt) {
   }
 }
 
-/// The statement with what `change` makes of its matrix products.
+/// Returns the statement with its matrix products replaced by `change`.
 Stmt WithProducts(const Stmt& stmt, const std::function<Stmt(const Stmt&)>& change) {
   if (stmt->kind == StmtKind::kIntrinsic && FindMmaIntrinsic(stmt->name) != nullptr) {
     return change(stmt);
@@ -191,7 +191,7 @@ TEST_P(MmaTest, AWarpThatDoesNotComeTogetherIsFound) {
   EXPECT_THAT(Verify(*program, Epilogue()).message(), HasSubstr("come to the same matrix product"));
 }
 
-/// The statement without its barrier number `missing`, counted down on the way.
+/// Returns the statement without its barrier number `missing`, which counts down.
 Stmt WithoutBarrier(const Stmt& stmt, int* missing) {
   std::vector<Stmt> body;
   for (const Stmt& part : stmt->body) {

@@ -1,5 +1,5 @@
-// Pipelines of asynchronous copies in the templates that make them: right in the simulator of
-// threads, every fault in one found by it, accepted by ptxas.
+// Templates with pipelines of asynchronous copies: correct in the SIMT emulator, which detects
+// every inserted fault, and accepted by ptxas.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class PipelineCudaTest : public testing::TestWithParam<PipelineCase> {
   Target target() const { return *Target::Parse("cuda -arch=sm_80"); }
   const TemplateEntry& entry() const { return *BuiltInTemplates().Find(GetParam().key); }
 
-  /// The default config with some knobs as they are given.
+  /// Returns the default config with the given knob values.
   Config ConfigWith(const std::vector<std::pair<std::string, std::int64_t>>& values) const {
     const auto space = *entry().define_space(workload(), target());
     const Config config = *entry().default_config(workload(), target());
@@ -56,7 +56,7 @@ class PipelineCudaTest : public testing::TestWithParam<PipelineCase> {
   Program Pipelined() const {
     return *Lower(Apply(ConfigWith({{"steps_k", 1}, {"stages", kStages}}))->schedule, "kernel");
   }
-  /// Runs the program and compares with the reference.
+  /// Runs the program and compares the result with the reference.
   Status Verify(const Program& program) const {
     const AnchorData data = MakeAnchorData(workload(), Epilogue(), 7);
     auto result =
@@ -106,7 +106,7 @@ TEST_P(PipelineCudaTest, OlderDevicesAreRefused) {
     EXPECT_THAT(why, HasSubstr("sm_75")) << "no such product there at all";
     return;
   }
-  // A config of a newer device; this one's own space has none.
+  // A config of a newer device, which is not in this device's space.
   const auto space = *entry().define_space(workload(), *Target::Parse("cuda -arch=sm_80"));
   const Config one = *entry().default_config(workload(), turing);
   EXPECT_EQ(one.Integer("stages"), 1);
@@ -121,7 +121,7 @@ TEST_P(PipelineCudaTest, OlderDevicesAreRefused) {
   EXPECT_GT(refused, 0);
 }
 
-/// The statement with what `change` makes of those without others inside; null: none.
+/// Returns the statement with its leaves replaced by `change`; null removes a leaf.
 Stmt ChangeLeaves(const Stmt& stmt, const std::function<Stmt(const Stmt&)>& change) {
   if (stmt->body.empty()) return change(stmt);
   std::vector<Stmt> body;

@@ -1,5 +1,5 @@
-// Kernels by sums of pairs of bytes: exact where they are largest, and only of weights that are
-// said to be narrow.
+// Kernels that sum pairs of bytes: exact for the largest sums, and used only for reduced-range
+// weights.
 
 #include <gtest/gtest.h>
 
@@ -31,8 +31,8 @@ std::string AssemblyOf(const Workload& workload, const TemplateEntry& entry) {
   return *text;
 }
 
-/// Random operands, and those with the largest sums of pairs: data of 255 (what int8 data become,
-/// if they are 127), weights of 64 and of -64, output channel by output channel.
+/// Returns random operands, and those with the largest sums of pairs: data of 255 (shifted int8
+/// data of 127), weights of 64 and of -64, alternating by output channel.
 std::vector<AnchorData> Operands(const Workload& workload) {
   std::vector<AnchorData> operands;
   operands.push_back(MakeAnchorData(workload, {}, 3));
@@ -105,7 +105,7 @@ TEST(NarrowWeightsTest, OnlyWorkloadsThatSaySoSumPairsOfBytes) {
   }
 }
 
-// Four bytes at a time do not come out even; pairs of words do.
+// The row is not a multiple of four bytes, but of a pair of words.
 TEST(NarrowWeightsTest, RowsOfPairsAreMultipliedByWords) {
   const TemplateEntry& entry = *BuiltInTemplates().Find("dense_packed.cpu");
   for (const char* end : {")->int32", ",w64)->int32"}) {
@@ -117,7 +117,7 @@ TEST(NarrowWeightsTest, RowsOfPairsAreMultipliedByWords) {
   }
 }
 
-// A value of the data, a product on its way to the sum, and ones have a register each.
+// A data value, a product before its addition, and ones need a register each.
 TEST(NarrowWeightsTest, DenseTilesLeaveRoomForTheProduct) {
   const TemplateEntry& entry = *BuiltInTemplates().Find("dense_packed.cpu");
   const Target target = *Target::Parse(kAvx2);

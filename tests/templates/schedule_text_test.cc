@@ -1,5 +1,5 @@
-// Templates that are texts: two of ours written as one make the same loops, every template's
-// configs are written as texts that make them again, and what is wrong is refused with its place.
+// Text schedules: texts of two built-in templates give the same loops, the configs of all templates
+// are written as texts that reproduce them, and errors are reported with their position.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ std::string TextLoops(const Result<Kernel>& kernel, const Target& target) {
   return program.ok() ? ToString(*program) : "not lowered";
 }
 
-/// Every config of a template of ours, and the same values of the text's.
+/// Compares every config of a built-in template with the same values in the text.
 void ExpectSameKernels(const std::string& key, const std::string& file, const std::string& task,
                        const std::string& target_text, const std::string& epilogue_text) {
   const ScheduleText text = ReadSchedule(file);
@@ -112,7 +112,7 @@ TEST(ScheduleTextTest, DefaultHoldsAndRuns) {
   }
 }
 
-/// Whatever template made a kernel: its text makes it again.
+/// The text of a kernel reproduces it, for every template.
 TEST(ScheduleTextTest, EveryTemplateIsWrittenAsText) {
   const std::vector<std::pair<const char*, const char*>> kCases = {
       {"llvm -mcpu=cascadelake -num-threads=4",
@@ -163,7 +163,7 @@ TEST(ScheduleTextTest, EveryTemplateIsWrittenAsText) {
     }
   }
   EXPECT_GT(written.size(), 22u);
-  EXPECT_GT(written["auto.cuda/mma"], 0);  // whose factors are turned
+  EXPECT_GT(written["auto.cuda/mma"], 0);  // its factors are transposed
 }
 
 TEST(ScheduleTextTest, NameIsThatOfTheCanonicalText) {
@@ -215,7 +215,7 @@ TEST(ScheduleTextTest, WhatIsWrongIsToldWithItsPlace) {
               testing::HasSubstr("t:1:25: 'vta', expected llvm or cuda"));
 }
 
-/// What is illegal is refused where it is followed, with the place.
+/// An illegal primitive is rejected when it is applied, with its position.
 TEST(ScheduleTextTest, IllegalPrimitivesAreRefused) {
   const std::string head = "schedule a for dense on llvm\ns = stage(\"reduce\")\n";
   for (const WrongText& wrong : std::vector<WrongText>{
@@ -245,7 +245,7 @@ TEST(ScheduleTextTest, IllegalPrimitivesAreRefused) {
   }
 }
 
-/// Huge, nested, long: refused at once.
+/// Huge, deeply nested and long texts are rejected at once.
 TEST(ScheduleTextTest, HostileTextsAreRefused) {
   const std::string head = "schedule a for dense on llvm\n";
   const auto repeat = [](std::string_view part, int times) {
@@ -269,7 +269,7 @@ TEST(ScheduleTextTest, HostileTextsAreRefused) {
     const auto space = entry.define_space(TextWorkload(kTextDense), *Target::Parse("llvm"));
     EXPECT_FALSE(space.ok()) << text;
   }
-  // Stages that repeat what they read, inlined one into the other.
+  // Stages that read their input twice, inlined into one another.
   std::string doubled = "input x: float32[4]\nt0[i: 4] = x[i]\n", inlined = "";
   for (int i = 1; i < 40; ++i) {
     doubled += "t" + std::to_string(i) + "[i: 4] = t" + std::to_string(i - 1) + "[i] * t" +

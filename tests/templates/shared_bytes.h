@@ -5,8 +5,8 @@
 
 namespace tilewright {
 
-/// The loop summary, which is made without lowering, has to know the shared bytes of each launch of
-/// the program that lowering makes.
+/// Expects the loop summary, which is computed without lowering, to have the shared bytes of each
+/// launch of the lowered program.
 void ExpectSharedBytes(const Schedule& schedule, const Program& program);
 
 }  // namespace tilewright

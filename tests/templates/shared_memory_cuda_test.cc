@@ -1,5 +1,5 @@
-// Kernels whose blocks share more than 48 KiB: given at the launch, right in the simulator of
-// threads, accepted by ptxas, refused where a device has less.
+// Kernels whose blocks use more than 48 KiB of shared memory: the launch sets the size, the SIMT
+// emulator gives correct results, ptxas accepts them, and devices with less are rejected.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ struct SharedKernel {
     TW_RETURN_IF_ERROR(kernel);
     return Lower(kernel->schedule, "kernel", LowerLimitsFor(target));
   }
-  /// Runs the program and compares with the reference.
+  /// Runs the program and compares the result with the reference.
   Status Verify(const Program& program) const {
     const AnchorData data = MakeAnchorData(workload, Epilogue(), 7);
     auto result = RunProgram(workload, Epilogue(), target, program, kernel->layouts, data);
@@ -114,7 +114,7 @@ TEST(SharedMemory, EachDeviceHasItsOwnLimit) {
               HasSubstr("bytes of shared memory, expected at most 101376"));
 }
 
-// Arrays lie one behind the other in one memory: the end of one is still memory of the kernel.
+// Arrays are contiguous in one memory: after the end of one there is still memory of the kernel.
 TEST(SharedMemory, AnAccessBehindAnArrayIsFoundInSimt) {
   const SharedKernel tested(kThreeStages);
   Program program = *tested.Lowered();

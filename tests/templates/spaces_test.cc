@@ -1,5 +1,5 @@
-// Sizes and default configs of the spaces of typical workloads. A change here changes what indices
-// mean: it needs a new version of the template.
+// Sizes and default configs of the spaces of typical workloads. A change here changes the meaning
+// of indices: it needs a new version of the template.
 
 #include <gtest/gtest.h>
 
@@ -66,7 +66,8 @@ constexpr SpaceCase kCases[] = {
      R"({"index":3229,"values":{"register_tile":[2,1,6],"pass_tiles":56,"ic_unroll":2,"unroll_kw":false,"channels_first":true,"pad":"skip"}})"},
     {"DirectFlat", "conv2d_direct.cpu", kSkylakeX, kFlat, 3080,
      R"({"index":2136,"values":{"register_tile":[2,1,14],"pass_tiles":196,"ic_unroll":2,"unroll_kw":false,"channels_first":true,"pad":"copy"}})"},
-    // One multiply-add of 512 bits a cycle needs few sums, and leaves loads for all of them.
+    // With one 512-bit multiply-add per cycle, few sums are enough, and there are enough loads for
+    // all of them.
     {"DirectFlatOfSplitVectors", "conv2d_direct.cpu", kZen4, kFlat, 3080,
      R"({"index":2115,"values":{"register_tile":[1,1,11],"pass_tiles":196,"ic_unroll":2,"unroll_kw":false,"channels_first":true,"pad":"copy"}})"},
     {"HalfBlocks", "conv2d_half_blocks.cpu", kZen4,
@@ -174,7 +175,8 @@ TEST(TemplatesForTest, PrefersOurOwnAndServesEveryAnchor) {
   EXPECT_TRUE(BuiltInTemplates().For(*Workload::Parse(kDense), *Target::Parse("opencl")).empty());
 }
 
-/// Blocks of channels that the default config fetches weights ahead; 0: it does not.
+/// Returns the number of channel blocks by which the default config prefetches weights; 0: it does
+/// not.
 std::int64_t WeightDistance(const char* workload_key) {
   const Workload workload = *Workload::Parse(workload_key);
   const Target target = *Target::Parse(kZen4);
@@ -222,7 +224,7 @@ struct RecordCase {
   const char* config;
 };
 
-/// Records of the public package for CUDA: what their indices stand for.
+/// Meaning of the indices of records in the public package for CUDA.
 class CudaIndexTest : public testing::TestWithParam<RecordCase> {};
 
 TEST_P(CudaIndexTest, IsThatOfAutotvm) {
@@ -280,15 +282,15 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(BalancedPassTest, IsTheLargestThatThreadsCanShare) {
   const std::vector<std::int64_t> sizes = {1, 2, 4, 7, 14, 28, 80};
   EXPECT_EQ(BalancedPass(sizes, 80, {1}, 1), 80);
-  EXPECT_EQ(BalancedPass(sizes, 80, {1, 1}, 2), 80);  // a group each
-  // 28 leaves 28 + 24 to one thread, 14 five passes of six and a short one: 42 and 38.
+  EXPECT_EQ(BalancedPass(sizes, 80, {1, 1}, 2), 80);  // one group each
+  // 28 leaves 28 + 24 to one thread, 14 gives five passes of six and a short one: 42 and 38.
   EXPECT_EQ(BalancedPass(sizes, 80, {1}, 2), 4);
   EXPECT_EQ(BalancedPass(sizes, 28, {1}, 2), 14);
   EXPECT_EQ(BalancedPass({1, 2, 28}, 28, {2, 1}, 2), 2) << "groups of unlike work";
   EXPECT_EQ(BalancedPass({1}, 1, {1}, 8), 1) << "nothing to share";
 }
 
-/// One block of output channels: rows are what two threads can share.
+/// One block of output channels: two threads can only share rows.
 TEST(TemplatesTest, DefaultConfigsGiveEveryThreadWork) {
   for (const char* key :
        {"conv2d(float32[1,32,64,64]NCHW,float32[16,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",

@@ -1,5 +1,5 @@
-// VTA templates: what they serve, their spaces, how epilogues become ALU operations, and that the
-// templates' callers tell streams from loops.
+// VTA templates: the workloads they serve, their spaces, the conversion of epilogues to ALU
+// operations, and the distinction of streams from loops by callers.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ constexpr const char* kEpilogue =
     "add(channel:int32);add(64);shift_right(7);clip(-127,127);"
     "cast(int8)";
 
-// Of records in the public package.
+// From records in the public package.
 constexpr const char* kGroupConv =
     "group_conv2d(int8[1,2,112,112,1,16]NCHW1n16c,int8[2,1,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,"
     "g2)->int32";
@@ -180,7 +180,7 @@ TEST_P(VtaSpaceTest, SizeAndDefaultConfigStay) {
   const auto stream = BuildVtaStream(*entry, workload, epilogue, target, *config);
   ASSERT_TRUE(stream.ok()) << stream.status().message();
   vta::RunOptions options;
-  options.allow_tokens_left = !IsAnchor(workload.op);  // as AutoTVM's streams of one thread
+  options.allow_tokens_left = !IsAnchor(workload.op);  // like AutoTVM's streams of one thread
   const auto run =
       vta::RunStream(VtaTargetOf(target)->design, stream->instructions, nullptr, options);
   EXPECT_TRUE(run.status().ok()) << run.status().message();
@@ -244,7 +244,7 @@ TEST(VtaTemplatesTest, IndicesAreAutotvms) {
     ASSERT_TRUE(space.ok()) << space.status().message();
     const Config config = space->At(c.index);
     EXPECT_EQ(config.ToString(), c.config);
-    // As measured there: with a bias the accumulators of the second would not suffice.
+    // As measured there: with a bias, the second would not have enough accumulators.
     const Epilogue epilogue = *Epilogue::Parse("shift_right(8);clip(-127,127);cast(int8)");
     const auto stream =
         BuildVtaStream(*BuiltInTemplates().Find(c.key), workload, epilogue, target, config);
@@ -291,7 +291,7 @@ TEST(VtaTemplatesTest, ServeOnlyTheirTargetAndLayout) {
   }
 }
 
-// Nothing else takes operators without products for its own.
+// No other template accepts operators without products.
 TEST(VtaTemplatesTest, OperatorsWithoutProductsHaveOneTemplate) {
   struct Case {
     const char *workload, *template_key, *refusal;

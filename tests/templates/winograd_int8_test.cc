@@ -1,5 +1,5 @@
-// Winograd's convolution of 8-bit integers is exact at the ends of what they hold: the largest
-// results, sums that wrap around on the way, as many channels as there may be.
+// Winograd convolution of 8-bit integers is exact at the limits of the types: the largest results,
+// intermediate sums that wrap around, and the maximum number of channels.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ std::vector<std::string> IntegerTargets() {
 
 enum class Values { kLargest, kMin, kOpposite, kRandomEnds };
 
-/// Each element is the least or the largest of its type.
+/// Fills a tensor with the smallest or the largest values of its type.
 void Fill(Tensor& tensor, Values values, bool weight) {
   const double least = tensor.dtype() == kUInt8 ? 0 : -128;
   const double largest = tensor.dtype() == kUInt8 ? 255 : 127;
@@ -33,7 +33,7 @@ void Fill(Tensor& tensor, Values values, bool weight) {
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
     bool low = values == Values::kMin || (values == Values::kOpposite && weight);
     if (values == Values::kRandomEnds) low = random.Uniform() < 0.5;
-    // Data of 0 make nothing large.
+    // Data of 0 gives no large results.
     if (tensor.dtype() == kUInt8 && values != Values::kRandomEnds) low = false;
     tensor.Set(i, low ? least : largest);
   }

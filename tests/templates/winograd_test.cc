@@ -1,5 +1,5 @@
-// Every size of tile of conv2d_winograd.cpu, with its data transformed before all else and by rows;
-// the default configs have not all of them.
+// Every tile size of conv2d_winograd.cpu, with its data transformed before the products and by
+// rows; the default configs do not cover all of them.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,8 @@
 namespace tilewright {
 namespace {
 
-/// Tiles and places of the data that were built, ran and gave what the definition does.
+/// Returns the tiles and positions of the data transform that were built, ran and gave the result
+/// of the definition.
 std::set<std::pair<std::int64_t, std::string>> RightTiles(const char* key, const Target& target) {
   const TemplateEntry& entry = *BuiltInTemplates().Find("conv2d_winograd.cpu");
   const Workload workload = *Workload::Parse(key);
@@ -38,7 +39,7 @@ std::set<std::pair<std::int64_t, std::string>> RightTiles(const char* key, const
     const auto kernel = entry.apply(workload, epilogue, target, config);
     if (!kernel.ok()) continue;
     EXPECT_EQ(kernel->layouts.winograd_tile, tile.first);
-    // (m + r - 1)^2 products for m^2 sums of r^2.
+    // (m + r - 1)^2 products instead of m^2 sums of r^2.
     const auto m = static_cast<double>(tile.first),
                r = static_cast<double>(workload.weight.shape[2]);
     EXPECT_DOUBLE_EQ(ProductShareOf(entry, workload, epilogue, target, config),

@@ -1,4 +1,4 @@
-// The compute definitions, run by an interpreter, against the reference evaluator.
+// The compute definitions, run by an interpreter, compared with the reference evaluator.
 #include "src/tensor/compute/compute.h"
 
 #include <gtest/gtest.h>
@@ -24,13 +24,13 @@ std::string OutputLayoutOf(const Workload& w, const KernelLayouts& layouts) {
   return layouts.output.empty() ? *w.OutputLayout() : layouts.output;
 }
 
-/// Sizes of a workload's result by primal dimension of its own output layout.
+/// Returns the sizes of a workload's result by primal dimension of its own output layout.
 std::vector<std::int64_t> LogicalOutput(const Workload& w) {
   const Layout layout = *Layout::Parse(*w.OutputLayout());
   return layout.Unpack(w.OutputType()->shape);
 }
 
-/// -128 times the sum of each output channel's weights, for the padded channels.
+/// Returns -128 times the sum of each output channel's weights, for the padded channels.
 Tensor Compensation(const Workload& w, const Buffer& buffer, const Tensor& weight) {
   const bool convolution = w.op == OpKind::kConv2d;
   const Tensor plain = *TransformLayout(weight, w.kernel_layout, convolution ? "OIHW" : "NK");
@@ -70,7 +70,8 @@ TEST_P(AnchorTest, DefinitionEqualsReference) {
   kernel_inputs.push_back(std::move(packed));
   if (c.layouts.shift_data) kernel_inputs.push_back(Compensation(w, compute->inputs[2], weight));
 
-  // Operands: [K] for the reference, padded for the kernel; tensors in either layout.
+  // Operands have [K] elements for the reference and are padded for the kernel; tensors use either
+  // layout.
   const std::vector<std::int64_t> logical = LogicalOutput(w);
   const bool convolution = w.op == OpKind::kConv2d || w.op == OpKind::kConv2dTranspose;
   const std::string own_primal = Layout::Parse(own_output)->primal();
@@ -98,7 +99,7 @@ TEST_P(AnchorTest, DefinitionEqualsReference) {
   ASSERT_TRUE(expected.ok()) << expected.status().message();
 
   const Tensor raw = Interpret(*compute, input_pointers);
-  // Back to the workload's layout; rounded-up channels fall away.
+  // Converts the result back to the workload's layout, without the padding channels.
   const std::string primal = Layout::Parse(output)->primal();
   std::vector<std::int64_t> sizes;
   for (char d : primal) sizes.push_back(logical[own_primal.find(d)]);
@@ -163,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "mul(64);cast(float32);add(0.25);cast(float16);relu"},
         AnchorCase{"HalfRounded", "dense(float16[3,40]MK,float16[8,40]NK)->float16",
                    "add(channel:float16);relu"},
-        // One product each: no sums whose order decides what they are rounded to.
+        // One product each: there are no sums whose order affects the rounding.
         AnchorCase{"HalfAndBack", "dense(float16[3,1]MK,float16[8,1]NK)->float32",
                    "cast(float16);cast(float32)"},
         AnchorCase{"HalfThenWide", "dense(float16[3,1]MK,float16[8,1]NK)->float16",
@@ -371,7 +372,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "NCHW4c, expected blocks that divide them"}),
     testing::PrintToStringParamName());
 
-// An earlier value has to be of the type that the step works on, and divides no integers.
+// An earlier value must have the type that the step works on, and an integer cannot be a divisor.
 TEST(AnchorRejects, EarlierValuesThatDoNotFit) {
   const auto problems = [](const char* key, const char* text) {
     const Workload w = *Workload::Parse(key);

@@ -1,5 +1,5 @@
-// Every operator that is no anchor: its compute definition, run by an interpreter, against the
-// reference evaluator.
+// Every operator that is not an anchor: its compute definition, run by an interpreter, compared
+// with the reference evaluator.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ void PrintTo(const OperatorCase& c, std::ostream* os) { *os << c.name; }
 
 class OperatorTest : public testing::TestWithParam<OperatorCase> {};
 
-/// Contents that the operator is defined on: the second input of a shift or division is positive.
+/// Returns inputs in the operator's domain: the second input of a shift or division is positive.
 std::vector<Tensor> InputsOf(const OperatorCase& c) {
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < c.inputs.size(); ++i) {
@@ -41,7 +41,7 @@ std::vector<Tensor> InputsOf(const OperatorCase& c) {
     for (std::int64_t j = 0; j < input.elements(); ++j) {
       if (positive) input.Set(j, std::abs(input.At(j)) + 0.25);
       if (wide) input.Set(j, input.At(j) * 15000001);
-      // Halves on both sides of zero, and beyond the range of 8 bits.
+      // Ties on both sides of zero, and beyond the range of 8 bits.
       if (scaled) input.Set(j, static_cast<double>(static_cast<int>(input.At(j) * 200)) / 2);
       if (domain == Domain::kShift && i == 1) input.Set(j, static_cast<double>(j % 9));
       if (IsComparisonOrSelect(c.op.kind))
@@ -97,7 +97,7 @@ std::vector<OperatorCase> CastCases() {
   for (OpKind kind : {OpKind::kCast, OpKind::kSaturateCast}) {
     for (DataType from : {kFloat32, kFloat64, kInt8, kUInt8, kInt16, kInt32, kInt64, kUInt32}) {
       for (DataType to : {kFloat32, kInt8, kUInt8, kInt16, kInt32, kInt64, kBool}) {
-        // A plain cast of a float that does not fit the integer is undefined.
+        // The cast of a float that does not fit the integer type is undefined.
         if (kind == OpKind::kCast && from.is_float() && to.code == TypeCode::kUInt) continue;
         if (kind == OpKind::kCast && from.is_float() && to.bits < 16 && !to.is_bool()) continue;
         cases.push_back(
@@ -122,7 +122,7 @@ std::vector<OperatorCase> CastCases() {
   return cases;
 }
 
-/// The cases of float32, once more in float16: sums are made in float32 and rounded once.
+/// Repeats the float32 cases in float16: sums are computed in float32 and rounded once.
 std::vector<OperatorCase> AlsoInHalf(std::vector<OperatorCase> cases) {
   const std::size_t count = cases.size();
   for (std::size_t i = 0; i < count; ++i) {
@@ -357,8 +357,8 @@ TEST(DefineOperatorTest, EveryKindHasACase) {
   }
 }
 
-// Long sums of floats: what they mean, how many elements one accumulator takes, and how near the
-// result is.
+// Long sums of floats: their definition, the number of elements per accumulator, and the error of
+// the result.
 struct LongSum {
   OpKind kind;
   std::vector<std::int64_t> shape;
@@ -424,7 +424,7 @@ TEST(LongSumsTest, MeanWhatTheReferenceSays) {
   }
 }
 
-// In one accumulator the mean of a million numbers near 1000 is off by a hundredth.
+// With a single accumulator, the mean of a million numbers near 1000 would be off by 0.01.
 TEST(LongSumsTest, KeepTheirDigits) {
   const TensorType type{{1 << 17}, kFloat32};
   Operator op{OpKind::kReduceMean, {}};

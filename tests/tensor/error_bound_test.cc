@@ -32,7 +32,7 @@ BoundedTensor BoundOf(OpKind kind, const BoundedTensor& a, const BoundedTensor& 
   return *std::move(result);
 }
 
-/// Whether the element may be this much more than the reference has it.
+/// Returns whether the bound permits an element to be this much larger than the reference.
 bool Allows(const BoundedTensor& reference, std::int64_t i, double more) {
   Tensor seen = reference.value.Clone();
   seen.Set(i, seen.At(i) + more);
@@ -73,7 +73,7 @@ TEST(ErrorBound, OfTinySigmoidsHasARelativePart) {
     EXPECT_TRUE(CompareBounded(seen, sigmoid).ok) << i;
   }
   Tensor none = sigmoid.value.Clone();
-  none.Set(2, 0);  // no normal number
+  none.Set(2, 0);  // not a normal number
   EXPECT_TRUE(CompareBounded(none, sigmoid).ok);
   none.Set(0, 0);
   EXPECT_FALSE(CompareBounded(none, sigmoid).ok);
@@ -94,7 +94,7 @@ TEST(ErrorBound, OfRoundingToWholeNumbersIsNone) {
   EXPECT_FALSE(Allows(floor, 1, 1));
 }
 
-// A mean in float32 may fall on either side of a tie, and what follows as well.
+// A float32 mean may fall on either side of a tie, and so may the values computed from it.
 TEST(ErrorBound, OfIntegersIsTheNeighbourNextToATieOfASum) {
   OpAttributes axes, to;
   axes.axes = {1};
@@ -147,7 +147,7 @@ TEST(ErrorBound, OfFloatsThatNoIntegerStandsForIsEverything) {
   EXPECT_FALSE(Allows(bytes, 2, -1));
 }
 
-// What is computed with a position may take every one between the right ones.
+// A value computed from a position may be any of those computed from the correct positions.
 TEST(ErrorBound, OfWhatReadsAPositionReachesToTheOthers) {
   Tensor positions(TensorType{{3}, kInt64});
   for (std::int64_t i = 0; i < 3; ++i) positions.Set(i, 5);

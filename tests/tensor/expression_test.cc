@@ -1,4 +1,4 @@
-// Expressions: their text and its messages, their canonical form, what they compute.
+// Expressions: their text and its diagnostics, their canonical form and their values.
 #include "src/tensor/expression/expression.h"
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ struct BadText {
   const char* message;
 };
 
-// What is wrong, where, and what was expected.
+// The error, its position, and the expected text.
 constexpr BadText kBadTexts[] = {
     {"", "1:1: no stage, expected one at least"},
     {"input A: float32[4]", "1:20: no stage"},
@@ -138,7 +138,7 @@ TEST(ExpressionKey, IsTheSameForAxesInAnotherOrder) {
             KeyOf("input X: float32[4, 5, 6]\nS[i: 4] = sum(b: 6, a: 5) X[i, a, b]"));
   EXPECT_EQ(KeyOf("input X: float32[9]\nY[i: 4] = X[2*i + 1]"),
             KeyOf("input X: float32[9]\nY[i: 4] = X[1 + i + i]"));
-  // The result's own axes are memory.
+  // The result's own axes define its memory layout.
   EXPECT_NE(KeyOf("input X: float32[4, 5]\nY[i: 4, j: 5] = X[i, j] * 2.0"),
             KeyOf("input X: float32[4, 5]\nY[j: 5, i: 4] = X[i, j] * 2.0"));
   EXPECT_NE(KeyOf("input X: float32[4]\nY[i: 4] = X[i]"),
@@ -162,7 +162,8 @@ std::vector<Tensor> InputsOf(const Expression& expression, std::uint64_t seed) {
   return tensors;
 }
 
-/// Definitions are interpreted in the types they have, element by element: a second opinion.
+/// Compares with an interpreter of the definition that works element by element in the declared
+/// types.
 TEST(ExpressionValues, AreThoseOfTheDefinition) {
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
     const Expression expression = Parsed(RandomExpressionText(seed));
@@ -227,7 +228,7 @@ TEST(ExpressionValues, OfFewElementsAreKnown) {
   EXPECT_THAT(values("input X: uint8[2]\nI[i: 2] = int8(X[i])", {200, 7}), ElementsAre(-56, 7));
 }
 
-/// Which results are right for the expression's one position, of those from 0 on.
+/// Returns the correct results for the expression's single position, starting from 0.
 std::vector<std::int64_t> RightPositions(const std::string& text,
                                          const std::vector<std::vector<double>>& of) {
   const Expression expression = Parsed(text);
@@ -249,8 +250,8 @@ std::vector<std::int64_t> RightPositions(const std::string& text,
   return right;
 }
 
-// Multiplied in float32, 3 * 0.1 and 0.3 may be either way round; 0.2 lies between their places and
-// is not right.
+// In float32, 3 * 0.1 may be smaller or larger than 0.3, so both positions are correct. The 0.2
+// between them is not.
 TEST(ExpressionBounds, PositionsAreRightWhereRoundingMayChooseThem) {
   using testing::ElementsAre;
   const std::string products = "input A: float32[4]\ninput B: float32[4]\n";
@@ -259,15 +260,16 @@ TEST(ExpressionBounds, PositionsAreRightWhereRoundingMayChooseThem) {
               ElementsAre(0, 2));
   EXPECT_THAT(RightPositions(products + "I[] = argmin(i: 4) 0.0 - A[i] * B[i]", close),
               ElementsAre(0, 2));
-  // What reads a position may take whatever lies between.
+  // A value computed from a position may be anything between the values of the correct positions.
   EXPECT_THAT(RightPositions(products + "I[] = argmax(i: 4) A[i] * B[i]\nJ[] = I[] + 1", close),
               ElementsAre(1, 2, 3));
-  // Whole numbers that are made of them are equal for certain, and the first one is chosen.
+  // Integers computed from them are certainly equal, so the first position is correct.
   EXPECT_THAT(RightPositions(products + "I[] = argmax(i: 4) floor(A[i] * B[i])", close),
               ElementsAre(0));
 }
 
-/// Of 200 products in float32, one element: the first ones are equal, but for rounding.
+/// Position of an element among 200 float32 products. The first `equal` ones are equal except for
+/// rounding.
 BoundedTensor PositionAmongTies(int equal, double last) {
   const Expression expression =
       Parsed("input A: float32[200]\ninput B: float32[200]\nI[] = argmax(i: 200) A[i] * B[i]");
@@ -283,7 +285,8 @@ BoundedTensor PositionAmongTies(int equal, double last) {
   return *std::move(bounded);
 }
 
-// Each one that is right is listed for each element: where they are many, an error says enough.
+// Correct positions are listed for each element; if there are many, an error bound replaces the
+// list.
 TEST(ExpressionBounds, FewRightPositionsAreListed) {
   const auto expect = [](const BoundedTensor& bounded, std::size_t listed, double error) {
     EXPECT_EQ(bounded.other_positions.size(), listed);
@@ -293,11 +296,11 @@ TEST(ExpressionBounds, FewRightPositionsAreListed) {
   expect(PositionAmongTies(64, 1), 63, 0);
   expect(PositionAmongTies(65, 1), 0, 199);
   expect(PositionAmongTies(199, 3), 0, 199);
-  // One that is larger than all of them for certain alone is right.
+  // If one element is certainly larger than all others, only its position is correct.
   const BoundedTensor clear = PositionAmongTies(199, 4);
   EXPECT_EQ(clear.value.At(0), 199);
   expect(clear, 0, 0);
-  // All positions are right.
+  // All positions are correct.
   const std::string products = "input A: float32[4]\ninput B: float32[4]\n";
   EXPECT_THAT(RightPositions(products + "I[] = argmax(i: 4) A[i] * B[i]",
                              {{3, 3, 3, 3}, {0.1F, 0.1F, 0.1F, 0.1F}}),
@@ -310,7 +313,7 @@ TEST(ExpressionBounds, OfExactValuesTheFirstPositionAloneIsRight) {
               ElementsAre(1));
   EXPECT_THAT(RightPositions("input X: int8[4]\nI[] = argmin(i: 4) X[i] + X[i]", {{1, -5, 2, -5}}),
               ElementsAre(1));
-  // In the order of the axes in brackets, whichever of them is the longest.
+  // Ties follow the order of the axes in brackets, whichever axis is the longest.
   std::vector<double> values(120, -1);
   values[2 * 3 + 2] = values[7 * 3] = 4;
   for (const char* type : {"float32", "int32"}) {
@@ -330,7 +333,7 @@ TEST(ExpressionBounds, GrowWithWhatIsRounded) {
   const double bound = sum->error.At(0);
   EXPECT_GT(bound, 1e-5);
   EXPECT_LT(bound, 0.05);
-  // A float may be on either side of a condition that it is compared in.
+  // A float may be on either side of a condition that compares it.
   const Expression edge =
       Parsed("input X: float32[1]\nA[i: 1] = X[i] * 0.1\nB[i: 1] = select(A[i] < 0.3, 1.0, 2.0)");
   Tensor three(edge.inputs[0].type);
@@ -341,7 +344,7 @@ TEST(ExpressionBounds, GrowWithWhatIsRounded) {
   EXPECT_EQ(unsure->error.At(0), 1);
 }
 
-/// Groups of a graph become tasks this way.
+/// Groups of a graph become tasks in this way.
 TEST(ExpressionOfOperators, ComputesWhatTheyDo) {
   std::vector<Operator> operators;
   const auto add = [&](OpKind kind, const std::function<void(OpAttributes&)>& set) {
@@ -375,7 +378,7 @@ TEST(ExpressionOfOperators, ComputesWhatTheyDo) {
     const auto bounded = EvaluateExpression(*expression, {&pointer, 1});
     ASSERT_TRUE(expected.ok() && bounded.ok());
     EXPECT_TRUE(CompareBounded(*expected, *bounded).ok) << OpName(op.kind);
-    // Its key is read back, as keys in a store are.
+    // Its key can be parsed, as keys in a store are.
     const Workload workload = Workload::FromExpression(*expression);
     const auto parsed = Workload::Parse(workload.Key());
     ASSERT_TRUE(parsed.ok()) << parsed.status().message();

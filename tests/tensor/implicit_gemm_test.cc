@@ -1,4 +1,4 @@
-// Convolutions as one matrix product, run by an interpreter, against the reference evaluator.
+// Convolutions as one matrix product, run by an interpreter, compared with the reference evaluator.
 #include "src/tensor/compute/implicit_gemm.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ void PrintTo(const GemmCase& c, std::ostream* os) { *os << c.name; }
 
 class ImplicitGemmTest : public testing::TestWithParam<GemmCase> {};
 
-/// The tensor in another layout, in the shape that a buffer of the same elements has.
+/// Returns the tensor in another layout, in the shape of a buffer with the same elements.
 Tensor As(const Tensor& tensor, const std::string& from, const std::string& to,
           const Buffer& buffer) {
   Tensor moved = *TransformLayout(tensor, from, to);

@@ -89,7 +89,7 @@ class TransformTest : public testing::TestWithParam<TransformCase> {};
 TEST_P(TransformTest, ThereAndBackIsTheSame) {
   const TransformCase& c = GetParam();
   const Layout from = *Layout::Parse(c.from);
-  // Only logical positions hold values: those that rounding added are zero.
+  // Only logical positions contain values; padding is zero.
   const std::string plain = from.primal();
   const Tensor source = *TransformLayout(RandomTensor({c.logical, kInt16}, 3, 1000), plain, c.from);
   const auto there = TransformLayout(source, c.from, c.to, c.logical);
@@ -129,7 +129,7 @@ TEST(TransformLayoutTest, PlacesElements) {
   }
 }
 
-// As a channel shuffle (reshape, transpose, reshape) of 2 groups of 3 channels places them.
+// Same permutation as a channel shuffle (reshape, transpose, reshape) of 2 groups of 3 channels.
 TEST(TransformLayoutTest, PlacesABlockBeforeItsDimension) {
   Tensor source(TensorType{{1, 6}, kInt8});
   for (std::int64_t i = 0; i < 6; ++i) source.Set(i, static_cast<double>(i));

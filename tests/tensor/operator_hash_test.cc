@@ -11,7 +11,7 @@
 namespace tilewright {
 namespace {
 
-// One change for each attribute: an attribute that the hash leaves out gives the same number twice.
+// One change for each attribute: an attribute that the hash ignores gives the same hash twice.
 TEST(OperatorHash, EveryAttributeCounts) {
   using A = OpAttributes;
   const std::vector<std::function<void(A&)>> changes = {

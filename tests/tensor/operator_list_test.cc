@@ -15,7 +15,8 @@ namespace {
 
 Operator PlainOperator(OpKind kind) { return Operator{kind, {}}; }
 
-/// The definition, run by an interpreter, against the reference, which evaluates the operators.
+/// Compares the definition, run by an interpreter, with the reference, which evaluates the
+/// operators.
 void ExpectSame(const OperatorList& list, std::span<const Tensor* const> inputs) {
   const auto compute = DefineList(list);
   ASSERT_TRUE(compute.ok()) << compute.status().message();
@@ -63,7 +64,7 @@ TEST(OperatorList, AConvolutionAndWhatFollowsIsAListToo) {
 }
 
 TEST(OperatorList, ScalarsOf64BitsKeepAllOfThem) {
-  constexpr std::int64_t kWide = (std::int64_t{1} << 53) + 1;  // no double
+  constexpr std::int64_t kWide = (std::int64_t{1} << 53) + 1;  // not representable as a double
   OperatorList list;
   const int x = list.AddParameter({{3}, kInt64});
   const int wide = list.AddScalar({{1}, kInt64}, {.integer = kWide});
@@ -92,8 +93,8 @@ TEST(OperatorList, RefusesWhatIsNone) {
             "input 0: expected float32[3]");
 }
 
-// One operator with an epilogue is a list like any other: its loops by way of the list give what
-// the reference gives, too.
+// One operator with an epilogue can also be an operator list: its loops give the same results as
+// the reference.
 TEST(OperatorList, HoldsAWorkloadWithItsEpilogue) {
   struct Case {
     const char *key, *epilogue;

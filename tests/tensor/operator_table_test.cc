@@ -1,4 +1,4 @@
-// The operator table: its page, and that no row lacks what its family needs.
+// The operator table: its page, and the fields that each row needs for its family.
 #include "src/tensor/operator_table.h"
 
 #include <gtest/gtest.h>
@@ -12,10 +12,10 @@
 namespace tilewright {
 namespace {
 
-// Names and arguments stand in keys, epilogues and Relay texts that exist: a change of a line that
-// was there is a change of a format. TILEWRIGHT_REWRITE_GOLDEN=1 writes the page anew.
+// Names and arguments occur in existing keys, epilogues and Relay texts: changing an existing line
+// changes a format. TILEWRIGHT_REWRITE_GOLDEN=1 rewrites the page.
 TEST(OperatorTableTest, IsThePageOfTheDocuments) {
-  // tests/adding has a page of its own.
+  // tests/adding has its own page.
   const char* added = std::getenv("TILEWRIGHT_ADDED");
   const std::string path =
       std::string(added == nullptr ? TILEWRIGHT_SOURCE_DIR : added) + "/docs/operators.md";
@@ -57,7 +57,7 @@ constexpr Written kArguments[] = {
     {"saturate_cast(uint8)", OpKind::kSaturateCast},
     {"fixed_point_multiply(1466124156,-3)", OpKind::kFixedPointMultiply}};
 
-// As epilogues of stored trials have them.
+// The arguments as epilogues of stored trials contain them.
 TEST(OperatorTableTest, ArgumentsAreWrittenAsEver) {
   for (const Written& written : kArguments) {
     const auto epilogue = Epilogue::Parse(written.text);

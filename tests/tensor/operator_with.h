@@ -4,7 +4,7 @@
 
 namespace tilewright {
 
-/// An operator with attributes set by a function.
+/// Returns an operator whose attributes a function sets.
 template <typename Fn>
 Operator With(OpKind kind, Fn set) {
   Operator op{kind, {}};

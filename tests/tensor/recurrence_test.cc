@@ -1,4 +1,4 @@
-// Recurrences: their values against those of the steps written out, their type, their bounds.
+// Recurrences: their values compared with those of unrolled steps, their types, their error bounds.
 #include "src/tensor/recurrence.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ struct RecurrenceInputs {
   explicit RecurrenceInputs(std::int64_t steps = kSteps)
       : types(GatedRecurrenceInputs(steps, kBatch, kUnits)) {
     for (const TensorType& type : types) tensors.push_back(RandomTensor(type, 3 + tensors.size()));
-    // The second sequence ends before the others.
+    // The second sequence is shorter than the others.
     for (std::int64_t i = 0; i < steps * kBatch; ++i)
       tensors[1].Set(i, i % 2 == 0 || i < 6 ? 1 : 0);
     for (const Tensor& tensor : tensors) pointers.push_back(&tensor);
@@ -47,7 +47,7 @@ TEST(Recurrence, IsItsStepsWrittenOut) {
     const auto steps = EvaluateList(*list, inputs.pointers);
     ASSERT_TRUE(steps.ok()) << steps.status().message();
     for (std::int64_t i = 0; i < whole->elements(); ++i) EXPECT_EQ(whole->At(i), steps->At(i)) << i;
-    // Behind its end the sequence has zeros, and keeps its state.
+    // After its end, the sequence has zeros and keeps its state.
     const std::int64_t row = kBatch * kUnits;
     EXPECT_EQ(whole->At(4 * row + kUnits), 0);
     EXPECT_NE(whole->At(kSteps * row + kUnits), 0);
@@ -199,7 +199,7 @@ TEST(Recurrence, ZerosAreWrongHoweverLateTheyBegin) {
   }
 }
 
-// Steps that double what is rounded, and more, soon have no digit left.
+// Steps that amplify rounding errors by two or more soon leave no correct digit.
 TEST(Recurrence, BoundsOfChaosAreCutOff) {
   const BoundedTensor bounded = LayerBounds(1, 200, 8);
   EXPECT_TRUE(bounded.clamped);

@@ -1,4 +1,4 @@
-// The reference evaluator against loops that are written out as the definition says.
+// The reference evaluator compared with plain loops that follow the definitions.
 #include "src/tensor/reference/reference.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,8 @@ std::vector<double> NaiveConvolution(const ConvShape& s, const Tensor& data, con
   return out;
 }
 
-/// Transposed convolution over NCHW and IOHW: every input value is spread over its window.
+/// Transposed convolution over NCHW and IOHW: every input value is added to the outputs of its
+/// window.
 std::vector<double> NaiveTransposed(const ConvShape& s, const Tensor& data, const Tensor& weight) {
   std::vector<double> out(static_cast<std::size_t>(s.n * s.k * s.oh * s.ow), 0);
   const std::int64_t in_per_group = s.c / s.groups, out_per_group = s.k / s.groups;
@@ -171,7 +172,7 @@ TEST(ReferenceTest, IntegerSumsWrap) {
   EXPECT_EQ(EvaluateAnchor(w, {}, data, weight, {})->At(0), 4);
 }
 
-/// Result of an operator on one vector of numbers of a type.
+/// Returns the result of an operator on one vector of numbers of a type.
 std::vector<double> Apply(const Operator& op, DataType dtype, std::vector<double> values,
                           std::vector<double> second = {}) {
   const auto make = [&](const std::vector<double>& contents) {
@@ -221,12 +222,12 @@ TEST(ReferenceTest, IntegerArithmetic) {
 
 TEST(ReferenceTest, FixedPointMultiply) {
   Operator op{OpKind::kFixedPointMultiply, {}};
-  // 0.68272 of document 002's per-tensor requantization.
+  // 0.68272 from a published per-tensor requantization.
   op.attributes.multiplier = 1466124156;
   EXPECT_EQ(Apply(op, kInt32, {1000, -1000, 3, 0}), (Numbers{683, -683, 2, 0}));
   op.attributes.shift = -4;
   EXPECT_EQ(Apply(op, kInt32, {1000}), (Numbers{43}));
-  // A power of two is a plain shift that rounds halves upwards; shift 1 is the identity.
+  // A power of two is a plain shift that rounds ties upwards; shift 1 is the identity.
   op.attributes.multiplier = std::int64_t{1} << 30;
   op.attributes.shift = 0;
   EXPECT_EQ(Apply(op, kInt32, {3, -3, 5}), (Numbers{2, -1, 3}));
@@ -254,7 +255,7 @@ TEST(ReferenceTest, MaxPoolPadsWithTheLowestValue) {
   EXPECT_EQ(Evaluate(op, {&pointer, 1})->At(0), -100);
 }
 
-// Each case is of tensors that fit in memory; the first work of each pair is just done.
+// All tensors of the cases fit in memory. The first amount of work of each pair is just accepted.
 TEST(ReferenceTest, RefusesWorkOfYears) {
   const auto check = [](const Operator& op, const std::vector<TensorType>& inputs) {
     const auto type = InferType(op, inputs);
@@ -342,7 +343,7 @@ TEST(ReferenceTest, AnEpilogueRoundsToHalfPrecisionOnce) {
   Tensor data(TensorType{{1, 1}, kFloat16}), weight(TensorType{{1, 1}, kFloat16});
   data.Set(0, 2048);
   weight.Set(0, 1);
-  // 2048 + 1 + 1: rounded in between it would stay 2048.
+  // 2048 + 1 + 1: with intermediate rounding it would stay 2048.
   EXPECT_EQ(EvaluateAnchor(*Workload::Parse("dense(float16[1,1]MK,float16[1,1]NK)->float16"),
                            *Epilogue::Parse("add(1);add(1)"), data, weight, {})
                 ->At(0),

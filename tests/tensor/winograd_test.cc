@@ -68,7 +68,7 @@ TEST(WinogradTest, WholeNumbersGiveTheSumsExactly) {
 }
 
 TEST(WinogradTest, WholeNumbersStayWithinSixteenBits) {
-  // Of data from 0 to 255 the largest and the least are those with 255 where signs are alike.
+  // For data from 0 to 255, the largest and the smallest sums have 255 where the signs are equal.
   const auto reach = [](const std::vector<double>& a, const std::vector<double>& b) {
     double above = 0, below = 0;
     for (const double x : a) {
@@ -101,7 +101,7 @@ TEST(WinogradTest, WholeWeightsArePairsOfChannels) {
   const Tensor packed = WinogradWeight(weight, {2, 8, true}), plain = WinogradWeight(real, {2, 0});
   ASSERT_EQ(packed.shape(), (std::vector<std::int64_t>{3, 4, 4, 3, 8, 2}));
   ASSERT_EQ(packed.dtype(), kInt16);
-  // Real matrices differ in the signs of rows, of data and weights alike.
+  // Real matrices differ in the signs of rows, equally for data and weights.
   for (std::int64_t position = 0; position < 16; ++position) {
     for (std::int64_t k = 0; k < 24; ++k) {
       for (std::int64_t c = 0; c < 6; ++c) {

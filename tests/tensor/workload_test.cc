@@ -13,7 +13,7 @@
 namespace tilewright {
 namespace {
 
-/// Folder of expected results of others, or empty where it is absent.
+/// Returns the folder of expected results from other programs, or an empty text if it is absent.
 std::string SharedExpected() {
   const char* set = std::getenv("TILEWRIGHT_SHARED");
   const std::string shared = set != nullptr ? set : TILEWRIGHT_SOURCE_DIR "/../shared";
@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "max_pool2d: window 5x5 is larger than the padded image 3x3"}),
     testing::PrintToStringParamName());
 
-/// The workload of one entry of an expected task list.
+/// Returns the workload of one entry of an expected task list.
 Workload FromJson(const Json& task) {
   const auto type = [&](const char* shape, const char* dtype) {
     return TensorType{task[shape].get<std::vector<std::int64_t>>(),
@@ -201,7 +201,7 @@ Workload FromJson(const Json& task) {
   return *workload;
 }
 
-/// returns how many tasks the lists of the folder have.
+/// Returns the number of tasks in the folder's lists.
 int ExpectListsAgree(const std::string& folder) {
   int tasks = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

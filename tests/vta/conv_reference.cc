@@ -69,7 +69,7 @@ PlainLoops LoopsOf(const PackedConv2dTranspose& c) {
   loops.height = c.out_height, loops.width = c.out_width;
   loops.terms =
       std::max<std::int64_t>(1, c.ci * c.kernel_h * c.kernel_w / (c.stride_h * c.stride_w));
-  // Every element of the data is spread over its window.
+  // Adds every data element to the outputs of its window.
   loops.products = [c](const ResultTile& tile, const PlainLoops::Add& add) {
     for (std::int64_t ci = 0; ci < c.ci; ++ci)
       for (std::int64_t y = 0; y < c.height; ++y)
@@ -122,7 +122,7 @@ ConvCase RandomCase(const Design& design, const PlainLoops& loops,
 
 namespace {
 
-/// The sums of one tile.
+/// Returns the sums of one tile.
 std::vector<std::int32_t> SumsOf(const ConvCase& test, const ResultTile& tile) {
   const int batch = test.design.batch();
   const int block = test.design.block();
@@ -230,7 +230,7 @@ PackedConv2d RandomGroupConv(Random& random) {
   conv.groups = Between(random, 2, 4);
   conv.ci = random.Below(2) == 0 ? 1 : Between(random, 1, 3);
   conv.co = conv.groups * (random.Below(2) == 0 ? 1 : Between(random, 1, 3));
-  // Other paddings behind: none, or up to one row or column more.
+  // Other trailing padding: none, or up to one additional row or column.
   conv.extra_pad_h = Between(random, -conv.pad_h, 1);
   conv.extra_pad_w = Between(random, -conv.pad_w, 1);
   conv.height = std::max(conv.height, conv.kernel_h);
@@ -251,7 +251,7 @@ PackedConv2dTranspose RandomTranspose(Random& random) {
   conv.pad_w = Between(random, 0, (conv.kernel_w - 1) / 2);
   conv.height = Between(random, 2, 6);
   conv.width = Between(random, 2, 6);
-  // The same padding behind, and some rows and columns more.
+  // The same trailing padding, and some additional rows and columns.
   const std::int64_t more = Between(random, 0, conv.stride_h - 1);
   conv.out_height = (conv.height - 1) * conv.stride_h - 2 * conv.pad_h + conv.kernel_h + more;
   conv.out_width = (conv.width - 1) * conv.stride_w - 2 * conv.pad_w + conv.kernel_w + more;
@@ -263,8 +263,8 @@ PackedDense RandomDense(Random& random) {
 }
 
 std::vector<EpilogueStep> RandomEpilogue(Random& random, const PlainLoops& loops, int block) {
-  // Sums of n products of uniform int8 have a deviation of 5461 sqrt(n); this brings it to about
-  // 64, so that results differ and few are clipped.
+  // Sums of n products of uniform int8 have a standard deviation of 5461 sqrt(n). This reduces it
+  // to about 64, so that results differ and few are clipped.
   const auto terms = static_cast<double>(loops.terms * block);
   const int shift = static_cast<int>(std::lround(std::log2(5461 * std::sqrt(terms) / 64)));
   auto steps = Requantize(random.Below(2) == 1, random.Below(2) == 1, shift);

@@ -13,17 +13,17 @@
 
 namespace tilewright::vta {
 
-/// Which tile of a result.
+/// Position of a tile in a result.
 struct ResultTile {
   std::int64_t batch = 0, co = 0, y = 0, x = 0;
 };
 
-/// What an operator on packed tensors computes, in tiles: plain loops that share nothing with the
+/// Definition of an operator on packed tensors, in tiles: plain loops that share nothing with the
 /// code under test.
 struct PlainLoops {
   std::int64_t data_tiles = 1, kernel_tiles = 1;
   std::int64_t batch = 1, co = 1, height = 1, width = 1;  // of the result
-  std::int64_t terms = 1;  // products of tiles that a result is the sum of, roughly
+  std::int64_t terms = 1;  // approximate number of tile products per result
   /// Calls `add` with the data tile and the kernel tile of each product.
   using Add = std::function<void(std::int64_t data, std::int64_t kernel)>;
   std::function<void(const ResultTile& tile, const Add& add)> products;
@@ -32,16 +32,16 @@ PlainLoops LoopsOf(const PackedConv2d& conv);
 PlainLoops LoopsOf(const PackedConv2dTranspose& conv);
 PlainLoops LoopsOf(const PackedDense& dense);
 
-/// An operator with its tensors, made up; scalar by scalar in memory order.
+/// An operator with synthetic tensors, scalar by scalar in memory order.
 struct ConvCase {
   Design design = Design::Default();
   PlainLoops loops;
   std::vector<EpilogueStep> epilogue;
   std::vector<std::int8_t> data, kernel;
-  std::vector<std::vector<std::int32_t>> operands;  // of the steps that have one
+  std::vector<std::vector<std::int32_t>> operands;  // operands of the steps that have one
 };
 
-/// int8 operands are kept as int32 and narrowed when placed.
+/// Returns a case with random contents. int8 operands are stored as int32 and narrowed when placed.
 ConvCase RandomCase(const Design& design, const PlainLoops& loops,
                     const std::vector<EpilogueStep>& epilogue, std::uint64_t seed);
 inline ConvCase RandomCase(const Design& design, const PackedConv2d& conv,
@@ -49,28 +49,28 @@ inline ConvCase RandomCase(const Design& design, const PackedConv2d& conv,
   return RandomCase(design, LoopsOf(conv), epilogue, seed);
 }
 
-/// The result by plain loops.
+/// Computes the result by plain loops.
 std::vector<std::int8_t> Expected(const ConvCase& test);
 
-/// Changes instructions that already have their addresses.
+/// Function that changes instructions with bound addresses.
 using Tamper = std::function<void(std::vector<Instruction>&)>;
 
 struct ConvRun {
   RunResult result;
   std::vector<std::int8_t> output;
 };
-/// Places the tensors of `test` and runs `stream`, with
-/// bound instructions changed by `tamper`.
+/// Places the tensors of `test` and runs `stream` after `tamper` has changed its bound
+/// instructions.
 ConvRun RunCase(const ConvCase& test, const Stream& stream, const RunOptions& options = {},
                 const Tamper& tamper = nullptr);
 
-/// bias, rounding constant, shift, clip: what requantization compiles to.
+/// Returns bias, rounding constant, shift and clip: the steps that requantization compiles to.
 std::vector<EpilogueStep> Requantize(bool bias, bool relu, int shift);
 
-/// Uniform in [low, high].
+/// Returns a uniform random number in [low, high].
 std::int64_t Between(Random& random, std::int64_t low, std::int64_t high);
 
-/// Small operators, what may follow one, and ways to compute it that need not be legal.
+/// Return small operators, their possible epilogues, and tilings of them that need not be legal.
 PackedConv2d RandomConv(Random& random);
 PackedConv2d RandomGroupConv(Random& random);
 PackedConv2dTranspose RandomTranspose(Random& random);
@@ -82,7 +82,7 @@ inline std::vector<EpilogueStep> RandomEpilogue(Random& random, const PackedConv
 }
 SlotConv2dPlan RandomPlan(Random& random, const PackedConv2d& conv);
 std::int64_t RandomDivisor(Random& random, std::int64_t extent);
-/// Of a result of these sizes, with `ci` blocks of channels that are summed.
+/// Returns a random tiling of a result of these sizes, with `ci` summed blocks of channels.
 PackedConv2dTiles RandomTiles(Random& random, const PlainLoops& loops, std::int64_t ci);
 PackedDenseTiles RandomTiles(Random& random, const PackedDense& dense);
 

@@ -64,7 +64,7 @@ Instruction RandomInstruction(Random& random, const Design& design) {
   return instruction;
 }
 
-// Sizes with which a field of the second word moves into the first.
+// Sizes for which a field of the second word moves into the first.
 Design SmallDesign() {
   const auto design = Design::Parse(
       R"({"TARGET": "sim", "HW_VER": "0.0.2", "LOG_INP_WIDTH": 2, "LOG_WGT_WIDTH": 1,
@@ -98,7 +98,7 @@ TEST(EncodingTest, FieldsLieWhereTheHardwareReadsThem) {
   struct Case {
     const char* name;
     Instruction instruction;
-    int low;  // bits that must be set, and no others besides the opcode's
+    int low;  // only these bits and those of the opcode must be set
     int high;
   };
   const auto one = [&](auto operation, auto member, std::uint32_t value) {

@@ -43,7 +43,7 @@ TEST_P(PackedConv2dTest, EqualsPlainLoops) {
     const ConvCase test = RandomCase(design, c.conv, epilogues[e], 7 + e);
     const auto stream = BuildPackedConv2d(design, c.conv, c.tiles, epilogues[e]);
     ASSERT_TRUE(stream.ok()) << stream.status().message();
-    // What runs is what was encoded.
+    // The simulator runs the decoded instructions.
     const Encoding encoding(design);
     const auto bytes = encoding.EncodeStream(stream->instructions);
     ASSERT_TRUE(bytes.ok()) << bytes.status().message();
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& tested) { return tested.param.name; });
 
 TEST(PackedConv2dTest, EveryLegalScheduleOfASpacePlays) {
-  // 512 channels of 7 x 7: 576 configurations, of which the original builds 40.
+  // 512 channels of 7 x 7: 576 configs, of which the original VTA compiler builds 40.
   const Design design = PresetDesign("pynq");
   const PackedConv2d conv = {1, 32, 32, 7, 7, 3, 3, 1, 1, 1, 1};
   const auto epilogue = Requantize(true, false, 8);
@@ -172,7 +172,7 @@ TEST(PackedConv2dTest, WrongStridesAndPaddingAreFound) {
     const Instruction& instruction = stream->instructions[static_cast<std::size_t>(i)];
     const auto* transfer = std::get_if<Transfer>(&instruction.operation);
     if (transfer == nullptr || transfer->x_size == 0) continue;
-    // Kernels of one micro-op may be equal to their neighbours.
+    // Kernels of one micro-op may equal their neighbors.
     if (transfer->memory == Memory::kUop && transfer->x_size == 1) continue;
     for (const Change& change : changes) {
       // A single row has no stride.
@@ -266,7 +266,7 @@ TEST(PackedAluTest, AddsBlockByBlock) {
             "needs 4100 entries of ACC, expected at most 2048");
 }
 
-/// By the model that the calibration of the board gave, which a change of it shows in.
+/// Cycles by the calibrated model of the board; a change of the model changes the number.
 constexpr double kOwnCycles = 48152;
 
 PackedConv2dTiles TilesOf(const Json& config) {
@@ -284,7 +284,7 @@ Json CountersOf(const Statistics& s) {
           {"alu_counter", s.alu_counter}};
 }
 
-/// Kinds that do not occur in a layer are left out of its row.
+/// Omits kinds that do not occur in a layer from its row.
 Json CountsOf(const InstructionCounts& n, const Json& row) {
   Json counts = {{"total", n.Total()}, {"inp", n.inp},      {"wgt", n.wgt}, {"acc", n.acc},
                  {"uop", n.uop},       {"gemm", n.gemm},    {"alu", n.alu}, {"out", n.out},
@@ -322,7 +322,7 @@ Result<Stream> ConvLayer(const Design& design, const Json& layer) {
   return BuildPackedConv2d(design, conv, tiles, epilogue);
 }
 
-/// An addition of two int8 tensors, one entry at a time.
+/// Adds two int8 tensors, one entry at a time.
 Result<Stream> AddLayer(const Design& design, const Json& layer) {
   const Json& shape = layer["workload"]["shape"];
   const ResultBlocks blocks = {shape[0], shape[1], shape[2], shape[3], 1, 1, 1};
@@ -355,7 +355,7 @@ TEST(PackedConv2dTest, CountersAreThoseOfTheTiles) {
   EXPECT_EQ(counted.inp_load_nbytes, kTiles * 3 * 2 * kRowsOfTile * 8 * 16);
   EXPECT_EQ(run.summary.dram_bytes % 8, 0);
   const Timing timing = Simulate(design, stream->instructions, run.pipeline, CycleModel::Pynq());
-  EXPECT_GT(timing.cycles, static_cast<double>(counted.gemm_counter));  // one a cycle at best
+  EXPECT_GT(timing.cycles, static_cast<double>(counted.gemm_counter));  // at best one per cycle
   EXPECT_NEAR(timing.cycles, kOwnCycles, 1e-3 * kOwnCycles);
 }
 

@@ -1,5 +1,5 @@
 // Operators on packed tensors other than plain convolutions: schedules of AutoTVM's spaces give the
-// results of plain loops, and refusals say why.
+// results of plain loops, and rejections state the reason.
 
 #include "src/vta/kernels/packed_operator.h"
 
@@ -131,7 +131,7 @@ TEST(PackedOperatorTest, TransposedConvolutionsMultiplyNoInsertedZeros) {
   ASSERT_TRUE(op.ok()) << op.status().message();
   const auto stream = BuildPackedOperator(design, *op, Requantize(false, false, 8));
   ASSERT_TRUE(stream.ok()) << stream.status().message();
-  // Of the 16 taps each result has 4.
+  // Each result uses 4 of the 16 taps.
   const Statistics statistics = Summarize(design, stream->instructions).statistics;
   EXPECT_EQ(statistics.gemm_counter, 2 * 4 * 8 * 8 * 4);
   EXPECT_EQ(statistics.inp_load_nbytes, 2 * 4 * 4 * 16);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kLanes = 16;
 
-/// The maximum over the inputs inside the image, number by number.
+/// Returns the maximum over the inputs inside the image, element by element.
 std::vector<std::int8_t> ExpectedPool(const PackedPool& pool, const ResultBlocks& result,
                                       const std::vector<std::int8_t>& data) {
   std::vector<std::int8_t> out;

@@ -41,12 +41,12 @@ Transfer Idle(Engine engine) {
   return t;
 }
 
-/// A hand-written stream over buffers of its own.
+/// A hand-written stream with its own buffers.
 class Lab {
  public:
   explicit Lab(Design design = Design::Default()) : design_(std::move(design)) {}
 
-  /// Element address of a new buffer.
+  /// Creates a buffer and returns its element address.
   template <typename T>
   std::uint32_t Buffer(Memory memory, const std::vector<T>& values) {
     const auto bytes = std::as_bytes(std::span(values));
@@ -67,7 +67,7 @@ class Lab {
     instructions_.push_back(Make(operation, tokens));
     return *this;
   }
-  /// Ends the launch once the last store is done.
+  /// Ends the launch after the last store.
   void StoreAndFinish(const Transfer& store) {
     instructions_.back().tokens.push_next = true;
     Add(store, {true, false, true, false});
@@ -126,7 +126,7 @@ TEST(SimulatorTest, EveryAluOperation) {
       for (int lane = 0; lane < kElements; ++lane) b[lane] = 5 * lane - 37;
     }
     for (const bool immediate : {false, true}) {
-      // A store keeps eight bits; shifted by so many, it shows the others.
+      // A store keeps eight bits; shifts make the others visible.
       for (int shift = 0; shift < 32; shift += 8) {
         Lab lab;
         const std::uint32_t uops = lab.Uops({{0, 1, 0}});
@@ -202,7 +202,7 @@ TEST(SimulatorTest, LoadsWithPaddingAndStrides) {
 }
 
 TEST(SimulatorTest, NarrowScalars) {
-  // 4-bit activations and 2-bit weights; what is stored has 4 bits again.
+  // 4-bit activations and 2-bit weights; results have 4 bits again.
   const auto design = Design::Parse(
       R"({"TARGET": "sim", "HW_VER": "0.0.2", "LOG_INP_WIDTH": 2, "LOG_WGT_WIDTH": 1,
           "LOG_ACC_WIDTH": 5, "LOG_BATCH": 1, "LOG_BLOCK": 2, "LOG_UOP_BUFF_SIZE": 12,
@@ -274,8 +274,8 @@ TEST(SimulatorTest, AccumulatorsWrapAround) {
   EXPECT_THAT(lab.Result(), testing::Each(-128));
 }
 
-/// Two activations multiplied one after the other through one buffer: as little as needs tokens in
-/// all four directions.
+/// Two activations multiplied in sequence through one buffer: the smallest stream that needs tokens
+/// in all four directions.
 struct PingPong {
   Lab lab;
   PingPong() {
@@ -436,7 +436,7 @@ TEST(SimulatorTest, ALoadOfStoredDataNeedsATokenToo) {
     lab.Add(Copy(Memory::kUop, 0, uops, 1)).Add(Copy(Memory::kAcc, 0, acc, 1));
     lab.Add(add, kPushNext);
     lab.Add(Copy(Memory::kOut, 0, out, 1), {true, false, true, false});
-    // The accumulator's next contents come from what was stored, into another element.
+    // The accumulator is loaded from the stored result, into another element.
     lab.Add(Copy(Memory::kAccInt8, 0, out, 1), ordered ? kPopNext : Tokens());
     if (!ordered) lab.instructions_[4].operation = Copy(Memory::kAccInt8, 1, out, 1);
     lab.Add(add);
@@ -455,13 +455,14 @@ TEST(SimulatorTest, ALoadOfStoredDataNeedsATokenToo) {
 }
 
 TEST(SimulatorTest, TokensAgainstTheStreamAreFound) {
-  // The second load goes first: tokens order it, but against the stream.
+  // The second load is executed first: the tokens order the two, but not in the order of the
+  // stream.
   PingPong test;
   auto& all = test.lab.instructions_;
   std::swap(all[1].operation, all[6].operation);
   EXPECT_TRUE(test.lab.RunAll().status().ok());
   std::swap(all[1].operation, all[6].operation);
-  // The first product reads what the load after it brings.
+  // The first product reads data of the later load.
   std::rotate(all.begin() + 1, all.begin() + 2, all.begin() + 5);
   const RunResult run = test.lab.RunAll();
   ASSERT_TRUE(run.fault);
@@ -496,8 +497,8 @@ TEST(SimulatorTest, StatisticsAndTiming) {
   EXPECT_EQ(run.summary.counts.Total(), 12);
   EXPECT_THAT(ToString(run.summary.statistics), HasSubstr("wgt_load_nbytes 256\n"));
 
-  // By hand, with rtl durations: weights 30 + 2 + 32, activations 30 + 2 + 2, micro-op
-  // 30 + 2 + 0.5, GEMM 13, store 30 + 2 + 16 / 5.33.
+  // Computed by hand with rtl durations: weights 30 + 2 + 32, activations 30 + 2 + 2, micro-op 30 +
+  // 2 + 0.5, GEMM 13, store 30 + 2 + 16 / 5.33.
   const double store = 32 + 16 / 5.33;
   const Timing timing =
       Simulate(design, test.lab.instructions_, run.pipeline, CycleModel::Rtl(), true);
@@ -534,17 +535,18 @@ TEST(SimulatorTest, TransfersShareTheBus) {
   ASSERT_TRUE(run.status().ok());
   CycleModel model = CycleModel::Rtl();
   const double alone = Simulate(design, test.lab.instructions_, run.pipeline, model).cycles;
-  model.bus_bytes_per_cycle = 1000;  // room for all
+  model.bus_bytes_per_cycle = 1000;  // enough for all
   EXPECT_NEAR(Simulate(design, test.lab.instructions_, run.pipeline, model).cycles, alone, 1e-9);
-  // The micro-op's half cycle of data falls into the weights' 32: for one cycle both go at half
-  // their speed. The second activation's two cycles run beside the first store's three, and both
-  // together want 13.33 bytes of 8.
+  // The micro-op's half cycle of data overlaps the weights' 32 cycles: for one cycle both transfer
+  // at half their speed. The two cycles of the second activation overlap the three cycles of the
+  // first store, and together they need 13.33 of 8 bytes per cycle.
   model.bus_bytes_per_cycle = 8;
   const Timing timing = Simulate(design, test.lab.instructions_, run.pipeline, model, true);
   EXPECT_EQ(timing.timeline.size(), 12u);
   EXPECT_NEAR(timing.engines[0].busy, 64 + 0.5 + 34 + 32 + 2 * 13.33 / 8, 1e-9);
   EXPECT_NEAR(timing.engines[1].busy, 32 + 1 + 4 * 13 + 3 + 3, 1e-9);
-  // While the activation's 16 bytes go, so do 10.66 of the store's 16.
+  // During the transfer of the activation's 16 bytes, 10.66 of the store's 16 bytes are
+  // transferred.
   EXPECT_NEAR(timing.engines[2].busy, 64 + 2 * 13.33 / 8 + 5.34 / 5.33 + 16 / 5.33, 1e-9);
 }
 

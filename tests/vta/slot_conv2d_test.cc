@@ -24,7 +24,7 @@ struct PlanCase {
 
 class OwnConv2dTest : public testing::TestWithParam<PlanCase> {};
 
-/// Encodes, runs and compares; the stream has to be without faults and tokens left.
+/// Encodes, runs and compares. The stream must have no faults and no remaining tokens.
 void ExpectEqualsPlainLoops(const ConvCase& test, const Stream& stream) {
   const Encoding encoding(test.design);
   const auto bytes = encoding.EncodeStream(stream.instructions);
@@ -165,7 +165,7 @@ TEST(OwnConv2dTest, ResidentTensorsCrossTheBusOnce) {
   EXPECT_EQ(statistics.wgt_load_nbytes, 4 * 4 * 9 * 256);
   EXPECT_EQ(statistics.acc_load_nbytes, 4 * 64);
   EXPECT_EQ(statistics.out_store_nbytes, 4 * 14 * 14 * 16);
-  // Products with padding are left out: of 14 * 3 pairs of result and tap along an axis, two.
+  // Products with padding are omitted: two of 14 * 3 pairs of result and tap along an axis.
   EXPECT_EQ(statistics.gemm_counter, 4 * 4 * 40 * 40);
   EXPECT_EQ(run.summary.counts.uop, 1);
 }

@@ -26,7 +26,7 @@ TEST(StreamBuilderTest, PopsWaitForAnInstruction) {
   builder.Pop(Engine::kCompute, Engine::kLoad);  // the first one now needs an instruction
   builder.Append(Load(1), data);
   builder.Push(Engine::kLoad, Engine::kCompute);
-  builder.Push(Engine::kLoad, Engine::kCompute);  // taken: one more instruction
+  builder.Push(Engine::kLoad, Engine::kCompute);  // consumed: one more instruction
   const auto stream = std::move(builder).Finish();
   ASSERT_TRUE(stream.ok()) << stream.status().message();
   EXPECT_EQ(Listing(stream->instructions),
@@ -90,7 +90,8 @@ TEST(StreamBuilderTest, KernelsThatMadeRoomAreLoadedAgain) {
   }
   const auto stream = std::move(builder).Finish();
   ASSERT_TRUE(stream.ok()) << stream.status().message();
-  // 0 at 0, 1 at 900; 2 starts over at 0 and displaces 0; 1 is still there; 0 displaces 1.
+  // Kernel 0 at 0, 1 at 900. Kernel 2 wraps around to 0 and evicts 0; 1 is still loaded; 0 evicts
+  // 1.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> loads;
   for (const Instruction& instruction : stream->instructions) {
     const auto* t = std::get_if<Transfer>(&instruction.operation);
@@ -162,7 +163,7 @@ TEST(StreamBuilderTest, BindingChecksAddresses) {
 TEST(CopyPatternTest, MergesDimensions) {
   struct Case {
     std::vector<CopyDimension> dimensions;
-    std::uint32_t rows, elements, stride;  // no rows: refused
+    std::uint32_t rows, elements, stride;  // no rows: rejected
   };
   for (const Case& c :
        {Case{{{4, 9}, {1, 3}, {9, 1}}, 1, 36, 36}, Case{{{4, 20}, {2, 5}, {5, 1}}, 4, 10, 20},

@@ -39,14 +39,14 @@ TEST(TokenWriterTest, WaitsForTheLastConflictOnly) {
   w.writer.Append(Row(Memory::kInp, 0, 4), w.data);
   w.writer.Append(Row(Memory::kInp, 4, 4), w.data);
   w.writer.Append(Row(Memory::kWgt, 0, 1), w.data);
-  // Reads what the first and the third wrote: one token, of the third.
+  // Reads the data of the first and the third: one token, from the third.
   w.writer.Append(Gemm(), w.kernel, {0, 8}, {0, 4}, {0, 1});
   // The second was before the third.
   w.writer.Append(Gemm(), w.kernel, {8, 8}, {4, 4}, {0, 1});
   w.writer.Append(Row(Memory::kOut, 0, 8), w.output);
-  // Overwrites what the first GEMM read, not the second.
+  // Overwrites data that the first GEMM read, not the second.
   w.writer.Append(Row(Memory::kInp, 0, 4), w.data);
-  // Overwrites what is stored.
+  // Overwrites data that a store reads.
   w.writer.Append(Alu(), w.kernel, {4, 1});
   EXPECT_EQ(w.Finish(),
             "     0  load.uop sram=0 dram=0 rows=1x1 stride=1\n"

@@ -21,14 +21,14 @@ inline Design PresetDesign(const std::string& name) {
   return *design;
 }
 
-/// Path of a file of the shared data; the tests that need one are skipped where it is absent.
+/// Returns the path of a file of the shared data. Tests that need it are skipped if it is absent.
 inline std::string SharedData(const std::string& file) {
   const char* folder = std::getenv("TILEWRIGHT_SHARED");
   return std::string(folder != nullptr ? folder : TILEWRIGHT_SOURCE_DIR "/../shared") + "/data/" +
          file;
 }
 
-/// `count` random numbers of `bits` (1 to 8) bits, signed.
+/// Returns `count` random signed numbers of `bits` (1 to 8) bits.
 inline std::vector<std::int8_t> RandomValues(Random& random, std::int64_t count, int bits = 8) {
   std::vector<std::int8_t> values(static_cast<std::size_t>(count));
   for (auto& value : values) {

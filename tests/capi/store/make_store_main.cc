@@ -1,5 +1,5 @@
-// capi_make_store FILE: a record store with one verified trial for two operators on this machine,
-// for the programs that use the installed library.
+// capi_make_store FILE: creates a record store with one verified trial for each of two operators on
+// this machine, for the programs that use the installed library.
 
 #include <cstdio>
 #include <string>

@@ -5,11 +5,11 @@
 
 namespace tilewright::cross {
 
-/// Another kind of machine, emulated.
+/// An emulated machine of another architecture.
 struct Machine {
-  std::string command;  ///< what a program for it is started with
-  std::string dump;     ///< dump_main.c made for it
-  std::string missing;  ///< not empty: why it cannot be used here
+  std::string command;  ///< command prefix that runs a program for it
+  std::string dump;     ///< dump_main.c compiled for it
+  std::string missing;  ///< not empty: why it is unavailable
 };
 
 /// name: aarch64 or armv7.

@@ -1,7 +1,7 @@
-// Compiles models drawn at random, each in a process of its own, and counts what becomes of them:
+// Compiles random models, each in a subprocess, and counts the outcomes:
 //   random_models FIRST_SEED COUNT [FOLDER [all]]
-// Prints the models that are not right and how many there are of each kind. A folder gets those
-// models, or all of them.
+// Prints the incorrect models and the number of each kind. Writes those models, or all of them, to
+// FOLDER.
 
 #include <sys/wait.h>
 #include <unistd.h>

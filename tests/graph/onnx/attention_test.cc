@@ -1,4 +1,4 @@
-// Attention against its definition, row by row in double precision.
+// Attention compared with its definition, computed row by row in double precision.
 
 #include <gtest/gtest.h>
 
@@ -20,14 +20,15 @@ struct AttentionCase {
   std::int64_t heads = 2, kv_heads = 2, past = 0;
   bool causal = false;
   double softcap = 0, scale = 0;
-  Ints mask_shape = {};  // of a float mask; empty: none
-  Doubles lengths = {};  // of the valid keys, if any
+  Ints mask_shape = {};  // of a float mask; empty: no mask
+  Doubles lengths = {};  // valid keys for each batch; empty: all keys
   std::int64_t left = -1, right = -1;
 };
 
 constexpr std::int64_t kBatch = 2, kQueries = 3, kNew = 4, kSize = 5, kWidth = 3;
 
-// One row of results for batch b, head h and query i; key(j, d) and value(j, d) read the cache.
+// Returns one row of results for batch b, head h and query i. key(j, d) and value(j, d) read the
+// cache.
 Doubles RowOf(const AttentionCase& c, const Array& q, const Array& k, const Array& v,
               const Array& mask, std::int64_t b, std::int64_t h, std::int64_t i) {
   const std::int64_t keys = c.past + kNew, g = h / (c.heads / c.kv_heads);
@@ -92,7 +93,7 @@ TEST(OnnxAttention, AgreesWithItsDefinition) {
     const Array k = Array::Made({kBatch, c.kv_heads, c.past + kNew, kSize}, 72, -2, 2);
     const Array v = Array::Made({kBatch, c.kv_heads, c.past + kNew, kWidth}, 73, -9, 9);
     const Array mask = Array::Made(c.mask_shape, 74, -3, 3);
-    // Keys and values of the past come by themselves.
+    // The keys and values of the past are separate inputs.
     const auto part = [&](const Array& all, std::int64_t begin, std::int64_t end) {
       Array cut = Array::Filled({kBatch, c.kv_heads, end - begin, all.shape[3]});
       onnx_definitions::ForEach(
@@ -126,8 +127,8 @@ TEST(OnnxAttention, AgreesWithItsDefinition) {
   }
 }
 
-// With three dimensions the heads lie in the last one; a mask of truth values; a row without any
-// key.
+// With three dimensions the heads are part of the last one. The mask is boolean, and one row has no
+// valid key.
 TEST(OnnxAttention, ThreeDimensionsAndNoKeyAtAll) {
   const Array q{{1, 2, 2}, {0, 0, 0, 0}};  // two heads of one element
   const Array v{{1, 2, 2}, {1, 10, 3, 30}};
@@ -137,7 +138,7 @@ TEST(OnnxAttention, ThreeDimensionsAndNoKeyAtAll) {
   ExpectEqual(attention.Run(), {{1, 2, 2}, {2, 20, 0, 0}}, 1e-6);
 }
 
-// The stages of the scores: product, capped, with the mask, probabilities.
+// The optional output of scores at each stage: product, capped, masked, probabilities.
 TEST(OnnxAttention, GivesItsScores) {
   const double expected[][2] = {{3, 6},
                                 {2 * std::tanh(1.5), 2 * std::tanh(3.0)},

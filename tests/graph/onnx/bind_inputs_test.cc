@@ -1,4 +1,4 @@
-// Inputs of ONNX files whose sizes are open, and what is said of them.
+// Inputs of ONNX files with open (symbolic) dimensions, and the messages about them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using onnx::TensorProto;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Negative: open, of this name; nothing: open, of no name.
+// Negative: an open dimension with this name. Empty: an open dimension without a name.
 struct OpenDim {
   std::int64_t size = -1;
   std::string name = {};
@@ -144,7 +144,7 @@ TEST(OnnxBind, AnotherFormOfAModelMayLackNames) {
               ElementsAre(Ints{1, 5}, Ints{1, 5}, Ints{2, 1}));
 }
 
-// y = x as `shape` says, an input of int64 with an open size.
+// y = reshape of x by `shape`, an int64 input with an open size.
 OpenModel Reshaped() {
   OpenModel open;
   open.Input("x", {{6}}).Input("shape", {{-1, "rank"}}, TensorProto::INT64);

@@ -1,5 +1,5 @@
-// Operators on bits, integer powers, trigonometry and operators of known choices, with results
-// computed by hand or by the C library.
+// Bit operators, integer powers, trigonometry and operators with fixed selections. Expected results
+// are computed by hand or by the C library.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ struct PairCase {
   DataType dtype;
   Doubles a, b, expected;
   const char* direction = nullptr;
-  std::optional<DataType> second = {};  // where it is another one
+  std::optional<DataType> second = {};  // if it differs from the first
 };
 
 const PairCase kPairs[] = {
@@ -147,7 +147,7 @@ TEST(OnnxBits, WindowsAndTransforms) {
   OneOperator cubes("GlobalLpPool", {{1, 1, 3}, {-3, 4, 5}}, 2);
   cubes.model().Int("p", 3);
   ExpectEqual(cubes.Run(), {{1, 1, 1}, {6}}, 1e-6);
-  // Blocks of 2 of an image of 4 at every second place, and at every place.
+  // Blocks of 2 of an image of 4, with stride 2 and with stride 1.
   OneOperator apart("Col2Im", {{1, 2, 2}, {1, 2, 3, 4}}, 18);
   apart.List({4}).List({2}).model().IntList("strides", {2});
   ExpectEqual(apart.Run(), {{1, 1, 4}, {1, 3, 2, 4}});
@@ -164,8 +164,8 @@ TEST(OnnxBits, WindowsAndTransforms) {
   ExpectEqual(grid.Run(), {{1, 1, 2, 2}, {0, 0, 2, 0}}, 1e-6);
 }
 
-// Rows behind the chosen boxes are -1. Boxes 0 and 1 share two thirds, 2 is apart, 3 is box 2 by
-// other corners; the scores of class 1 are bounded below.
+// Rows after those of the selected boxes are -1. Boxes 0 and 1 overlap by two thirds, 2 is
+// separate, 3 is box 2 given by its other corners. The scores of class 1 have a lower bound.
 TEST(OnnxBits, NonMaxSuppression) {
   const Array boxes{{1, 4, 4}, {0, 0, 1, 2, 0, 0, 1, 3, 5, 5, 6, 6, 6, 6, 5, 5}};
   const Array scores{{1, 2, 4}, {0.5, 0.75, 0.25, 0.625, 0.125, 0, 0.5, 0.5}};
@@ -183,7 +183,7 @@ TEST(OnnxBits, NonMaxSuppression) {
 }
 
 TEST(OnnxBits, LayersOfTransformers) {
-  // A quarter turn of (1, 2), and (3, 4) as it is.
+  // (1, 2) rotated by 90 degrees, and (3, 4) unchanged.
   const Array pairs{{1, 1, 2, 2}, {1, 2, 3, 4}};
   for (const bool interleaved : {false, true}) {
     OneOperator rotary("RotaryEmbedding", pairs, 23);

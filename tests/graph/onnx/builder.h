@@ -13,17 +13,17 @@ namespace tilewright {
 using Ints = std::vector<std::int64_t>;
 using Strings = std::vector<std::string>;
 
-/// A tensor of any type from a list of numbers.
+/// Returns a tensor of any type with the given numbers.
 Tensor MakeTensor(DataType dtype, Ints shape, const std::vector<double>& values);
-/// 0, step, 2 * step, … shifted by `first`.
+/// Returns first, first + step, first + 2 * step, ….
 Tensor MakeRange(DataType dtype, Ints shape, double first = 0, double step = 1);
 std::vector<double> ValuesOf(const Tensor& tensor);
 
-/// A new node of one result, behind those of the graph.
+/// Appends a node with one result to the graph.
 onnx::NodeProto& AddTo(onnx::GraphProto& graph, const std::string& op_type, const Strings& inputs,
                        const std::string& output);
 
-/// Small ONNX models, made by hand.
+/// Builder of small ONNX models.
 class OnnxBuilder {
  public:
   explicit OnnxBuilder(std::int64_t opset = 13);
@@ -32,10 +32,11 @@ class OnnxBuilder {
                      std::int32_t type = onnx::TensorProto::FLOAT);
   OnnxBuilder& Initializer(const std::string& name, const Tensor& contents);
   OnnxBuilder& Output(const std::string& name);
-  /// The new node, for attributes; valid until the next one is added.
+  /// Appends a node and returns it for its attributes. The reference is valid until the next node
+  /// is added.
   OnnxBuilder& Node(const std::string& op_type, const Strings& inputs, const Strings& outputs,
                     const std::string& domain = "");
-  /// Attributes of the node added last.
+  /// Sets attributes of the last added node.
   OnnxBuilder& Int(const std::string& name, std::int64_t value);
   OnnxBuilder& Float(const std::string& name, float value);
   OnnxBuilder& FloatList(const std::string& name, const std::vector<float>& values);
@@ -53,7 +54,7 @@ class OnnxBuilder {
   onnx::ModelProto model_;
 };
 
-/// Imports and evaluates a model of one output. Failures become test failures.
+/// Imports and evaluates a model with one output. Reports failures as test failures.
 Tensor EvaluateModel(const OnnxBuilder& model, const std::vector<const Tensor*>& inputs);
 
 }  // namespace tilewright

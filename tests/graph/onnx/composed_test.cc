@@ -1,4 +1,5 @@
-// Operators that the import makes of others, against their definitions, written out here.
+// Operators that the import builds from others, compared with their definitions, which are written
+// out in this file.
 
 #include <gtest/gtest.h>
 
@@ -82,7 +83,8 @@ TEST(OnnxComposed, Functions) {
   ExpectEqual(OneOperator("Sign", {{2}, {0, 200}}, 13, kUInt8).Run(), {{2}, {0, 1}});
 }
 
-// Mean and inverse deviation of the elements that `same` puts into one group with an index.
+// Mean and inverse standard deviation of the elements that `same` puts into one group with an
+// index.
 struct Moments {
   double mean = 0, inverse = 0;
 };
@@ -128,7 +130,7 @@ TEST(OnnxComposed, LayerNormalization) {
   }
 }
 
-// Whatever dimensions it is over, as long as these are the last ones in memory.
+// A normalization is one kernel over any number of trailing dimensions.
 TEST(OnnxComposed, NormalizationsAreOneKernel) {
   struct Case {
     const char* op;
@@ -256,7 +258,7 @@ TEST(OnnxComposed, Logic) {
 TEST(OnnxComposed, Where) {
   const Array condition{{2, 1}, {0, 1}};
   OneOperator floats("Where", condition, 16, kBool);
-  // What is not chosen does not count, whatever it is.
+  // Elements that are not selected have no effect, even if they are not finite.
   floats.With({{1, 3}, {1, -kInfinite, kNan}}).Scalar(-kInfinite);
   ExpectEqual(floats.Run(), {{2, 3}, {-kInfinite, -kInfinite, -kInfinite, 1, -kInfinite, kNan}});
   OneOperator bytes("Where", condition, 16, kBool);
@@ -359,7 +361,7 @@ TEST(OnnxComposed, Reductions) {
       }
     }
   }
-  // exp of the elements alone is infinite.
+  // The exponential of each element is infinite in float32.
   ExpectEqual(OneOperator("ReduceLogSumExp", {{2}, {200, 200}}).Run(), {{1}, {200 + std::log(2.0)}},
               1e-6);
 }
@@ -370,7 +372,8 @@ struct EinsumCase {
   const char* result;
 };
 
-// Every letter takes all its values; products are added up where their result's letters say.
+// Every index letter takes all its values. Products are added at the position that the result's
+// letters give.
 TEST(OnnxComposed, Einsum) {
   const EinsumCase kCases[] = {
       {"ij,jk->ik", {2, 3}, {3, 4}, "ik"},
@@ -432,7 +435,7 @@ TEST(OnnxComposed, OneHotAndNumbersThatAreNone) {
       double& value = expected.At(i);
       i.erase(i.begin() + static_cast<std::ptrdiff_t>(at));
       const double index = indices.At(i);
-      value = index == place || index == place - 3 ? 4 : -1;  // 5 is nowhere
+      value = index == place || index == place - 3 ? 4 : -1;  // 5 occurs nowhere
     });
     ExpectEqual(hot.Run(), expected);
   }
@@ -497,7 +500,7 @@ TEST(OnnxComposed, TileAndTrilu) {
 }
 
 TEST(OnnxComposed, ShapesThatExportersCompute) {
-  // Expand to max-with-1 of a shape, as PyTorch writes x.expand(-1, 4).
+  // Expand to a shape of max(…, 1), which PyTorch writes for x.expand(-1, 4).
   OnnxBuilder model(13);
   model.Input("x", {3, 1}).Output("y");
   model.Initializer("shape", MakeTensor(kInt64, {2}, {-1, 4}));
@@ -523,7 +526,7 @@ TEST(OnnxComposed, RangeMeanAndChosenRows) {
   }
   model.Initializer("w", MakeRange(kFloat32, {4, 3}));
   model.Node("Range", {"a", "b", "c"}, {"steps"});  // 1 1.5 2
-  model.Node("Gather", {"w", "i"}, {"rows"});       // indices that are known only later
+  model.Node("Gather", {"w", "i"}, {"rows"});       // indices that only the run determines
   model.Node("Mean", {"rows", "steps", "steps"}, {"y"});
   const Tensor i = MakeTensor(kInt64, {2}, {3, -4});
   const Tensor y = EvaluateModel(model, {&i});
@@ -534,7 +537,7 @@ TEST(OnnxComposed, RangeMeanAndChosenRows) {
   }
 }
 
-// An image of one row, and what a window over it gives, without the row.
+// Returns an image of one row, and the result of a window over it without that dimension.
 Array Row(const Array& sequence) {
   Array image = sequence;
   image.shape.insert(image.shape.begin() + 2, 1);
@@ -545,7 +548,7 @@ Array Sequence(Array image) {
   return image;
 }
 
-// One dimension's numbers, where the window of two has `neutral` for its height.
+// The attributes of one dimension; the window's height is `neutral`.
 OneOperator Windowed(const char* op, const Array& x, const def::Window& w) {
   OneOperator result(op, x);
   result.model().IntList("strides", {w.strides[1]}).IntList("dilations", {w.dilations[1]});

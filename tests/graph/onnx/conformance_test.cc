@@ -1,5 +1,5 @@
-// Every combination of attributes of an operator, against the definitions in onnx_definitions.h.
-// onnx_composed_test.cc and onnx_resize_test.cc have the operators that are made of others.
+// Every combination of attributes of an operator, compared with the definitions in definitions.h.
+// composed_test.cc and resize_test.cc test the operators that are built from others.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::string Describe(const Window& w) {
   return text;
 }
 
-// Strides, pads, dilations and auto_pad in every combination that ONNX allows.
+// Strides, pads, dilations and auto_pad in every combination that ONNX permits.
 std::vector<Window> Windows() {
   std::vector<Window> windows;
   for (const Ints& strides : {Ints{1, 1}, Ints{2, 1}, Ints{2, 3}}) {
@@ -224,7 +224,7 @@ TEST(OnnxConformance, Pad) {
     OneOperator filled("Pad", x, 13);
     ExpectEqual(filled.With(list, kInt64).Scalar(-7).Run(), def::Pad(x, pads, -7));
   }
-  OnnxBuilder computed(18);  // what it is filled with
+  OnnxBuilder computed(18);  // the fill value
   computed.Input("x", x.shape).Input("v", {}).Output("y");
   computed.Initializer("p", MakeTensor(kInt64, {8}, {0, 1, -1, 0, 2, 0, 0, -2}));
   computed.Node("Pad", {"x", "p", "v"}, {"y"});
@@ -237,7 +237,7 @@ TEST(OnnxConformance, Pad) {
 }
 
 TEST(OnnxConformance, QuantizeLinear) {
-  // Halves, both ends, and beyond them.
+  // Ties, both ends of the range, and values beyond them.
   const Array x{{2, 3, 4},
                 {0,   1,   3,   -1,   -3,   5,     7,      2.5,    1e9,    -1e9, 254,   255,
                  256, 509, 511, -255, -257, 65534, -65536, 131070, 131072, 0.99, -0.99, 1.01}};
@@ -270,7 +270,7 @@ TEST(OnnxConformance, QuantizeLinear) {
 TEST(OnnxConformance, DequantizeLinear) {
   for (const char* type : {"uint8", "int8", "uint16", "int16", "int32"}) {
     const DataType dtype = TypeNamed(type);
-    const bool wide = dtype == kInt32;  // of which the format allows no zero point but 0
+    const bool wide = dtype == kInt32;  // ONNX permits only a zero point of 0 for int32
     const auto [low, high] = wide ? std::pair(-1e6, 1e6) : def::RangeOf(type);
     const Array x = Array::Made({2, 3, 2, 2}, 17, low, high);
     OneOperator plain("DequantizeLinear", x, 21, dtype);
@@ -376,7 +376,7 @@ TEST(OnnxConformance, IntegerProductsWithoutZeroPoints) {
   ExpectEqual(product.With(b, kUInt8).Run(), def::MatMul(a, b));
 }
 
-// Worked by hand: rows with a scale and zero point each, [1 2] and [3 4] times [1 0; 0 2].
+// Computed by hand: rows with a scale and zero point each, [1 2] and [3 4] times [1 0; 0 2].
 TEST(OnnxConformance, QLinearMatMulScalesRows) {
   OneOperator linear("QLinearMatMul", {{2, 2}, {1, 2, 3, 4}}, 13, kUInt8);
   linear.Vector({1, 0.5}).Vector({0, 1}, kUInt8);

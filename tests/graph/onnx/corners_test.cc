@@ -1,5 +1,5 @@
-// Small operators, and corners of larger ones' definitions: expectations worked out by hand, or by
-// a formula that is written out here.
+// Small operators and corner cases of larger ones. Expected results are computed by hand or by a
+// formula in this file.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ TEST(OnnxCorners, ClipWithBoundsInTheWrongOrderGivesTheUpperOne) {
   ExpectEqual(old.Run(), expected);
 }
 
-// Both outputs of a Dropout, whose second one is numbers up to set 9 and truths since.
+// Both outputs of a Dropout. The second is numeric up to opset 9 and boolean since opset 10.
 TEST(OnnxCorners, DropoutKeepsEverythingAndSaysSo) {
   for (const std::int64_t opset : {7, 13, 22}) {
     OnnxBuilder model(opset);
@@ -40,12 +40,12 @@ TEST(OnnxCorners, DropoutKeepsEverythingAndSaysSo) {
     EXPECT_EQ((*outputs)[1].dtype(), opset < 10 ? kFloat32 : kBool);
     EXPECT_EQ(ValuesOf((*outputs)[1]), (Doubles{1, 1}));
   }
-  OneOperator nothing("Dropout", {{2}, {-3, 4}});  // in training, but with ratio 0
+  OneOperator nothing("Dropout", {{2}, {-3, 4}});  // training mode, but ratio 0
   ExpectEqual(nothing.Scalar(0).Scalar(1, kBool).Run(), {{2}, {-3, 4}});
 }
 
-// What changes nothing here (it is for training, for float8, or for a mode that is not asked for)
-// is no reason to refuse a model.
+// An attribute without effect here (for training, for float8, or for a mode that is not selected)
+// does not cause a rejection.
 TEST(OnnxCorners, AttributesWithoutEffect) {
   const auto imports = [](OnnxBuilder& model) {
     const auto graph = model.Import();
@@ -85,7 +85,7 @@ TEST(OnnxCorners, ModTakesTheSignOfTheDivisorOrOfTheDividend) {
   ExpectEqual(whole.With({{3}, {16, 9, 100}}, kUInt8).Run(), {{3}, {15, 7, 0}});
 }
 
-// fmod is exact, whatever the quotient.
+// fmod is exact for any quotient.
 TEST(OnnxCorners, ModOfFloatsIsExact) {
   constexpr double kAll = std::numeric_limits<double>::infinity();
   const double least = std::exp2(-149), most = static_cast<double>(3.4028234e38F);
@@ -110,7 +110,7 @@ TEST(OnnxCorners, ModOfFloatsIsExact) {
   for (double value : ValuesOf(none.Run())) EXPECT_TRUE(std::isnan(value));
 }
 
-// Blocks of two along the second dimension, the last one cut.
+// Blocks of two along the second dimension; the last block is cut off.
 TEST(OnnxCorners, ScalesPerBlock) {
   const Array x{{2, 5}, {1, 2, 3, 4, 5, -1, -2, -3, -4, -5}};
   const Array scales{{2, 3}, {0.5, 0.25, 2, 1, 4, 0.125}}, zeros{{2, 3}, {1, 2, 3, 4, 5, 6}};
@@ -222,7 +222,7 @@ TEST(OnnxCorners, RmsNormalization) {
   }
 }
 
-// The squares are beyond the largest number of float16, 65504.
+// The squares exceed 65504, the largest float16 number.
 TEST(OnnxCorners, NormalizationsOfFloat16AreComputedInFloat32) {
   const Array x{{1, 4}, {1000, -1000, 1000, -1000}}, one{{4}, {1, 1, 1, 1}};
   for (const char* op : {"LayerNormalization", "RMSNormalization"}) {
@@ -249,7 +249,7 @@ TEST(OnnxCorners, DequantizeLinearMakesTheTypeOfItsScale) {
   ExpectEqual(wide, expected);
 }
 
-// 0.56640625 / 0.1258544921875 is 4.50048…, in float16 4.5, which becomes the even 4.
+// 0.56640625 / 0.1258544921875 is 4.50048…; in float16 it is 4.5, which rounds to the even 4.
 TEST(OnnxCorners, QuantizeLinearDividesInTheTypeThatIsAskedFor) {
   const Array x{{1}, {0.56640625}};
   OneOperator half("QuantizeLinear", x, 21, kFloat16);
@@ -260,8 +260,8 @@ TEST(OnnxCorners, QuantizeLinearDividesInTheTypeThatIsAskedFor) {
   ExpectEqual(precise.Run(), {{1}, {5}});
 }
 
-// As ONNX Runtime's quantization of a linear layer at run time: the data's scale and zero point are
-// computed, and the sums are taken back to floats by the products of the scales.
+// A linear layer as ONNX Runtime quantizes it dynamically: the scale and zero point of the data are
+// computed at run time, and the sums are multiplied by the product of the scales.
 TEST(OnnxCorners, DynamicallyQuantizedLinearLayer) {
   OnnxBuilder model(13);
   model.Input("x", {2, 2}).Output("y").Output("s").Output("z").Output("p");
@@ -291,11 +291,11 @@ TEST(OnnxCorners, ConvIntegerByAZeroPointThatIsComputed) {
   model.Initializer("w", MakeTensor(kInt8, {1, 1, 2}, {2, -1})).Output("y");
   model.Node("ConvInteger", {"x", "w", "z"}, {"y"}).IntList("pads", {1, 0});
   const Tensor x = MakeTensor(kUInt8, {1, 1, 3}, {10, 255, 0}), z = MakeTensor(kUInt8, {}, {10});
-  // 0 245 -10 behind a padding of 0
+  // 0 245 -10 after the padding of 0
   EXPECT_EQ(ValuesOf(EvaluateModel(model, {&x, &z})), (Doubles{0, -245, 500}));
 }
 
-// A scale and a zero point of one element in a list give a scalar no dimension.
+// A scale and a zero point given as lists of one element do not add a dimension to a scalar.
 TEST(OnnxCorners, ScalarsAreQuantizedToScalars) {
   for (const Ints& shape : {Ints{}, Ints{1}}) {
     for (const bool computed : {false, true}) {

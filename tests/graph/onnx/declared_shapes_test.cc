@@ -1,4 +1,4 @@
-// Inputs that only say what shape a result has, computed while the network runs, in files that
+// Inputs that determine only the shape of a result and are computed at run time, in files that
 // declare the shape.
 
 #include <gmock/gmock.h>
@@ -17,9 +17,9 @@ struct DeclaredCase {
   const char* name;
   const char* op;
   Ints data;
-  int input;                  // which one says the shape
+  int input;                  // index of the input that gives the shape
   Ints numbers;               // its contents
-  std::vector<Ints> results;  // declared
+  std::vector<Ints> results;  // declared shapes
   std::vector<std::pair<const char*, std::int64_t>> attributes;
   bool scalar = false;
 };
@@ -33,7 +33,7 @@ void DeclareOutput(OnnxBuilder& model, const std::string& name, const Ints& shap
   for (std::int64_t extent : shape) dims->add_dim()->set_dim_value(extent);
 }
 
-// y0, y1, … = op(data, numbers), the numbers in the file or an input of the network.
+// y0, y1, … = op(data, numbers). The numbers are in the file or an input of the network.
 OnnxBuilder ModelOf(const DeclaredCase& c, bool known) {
   OnnxBuilder model(18);
   Strings inputs(static_cast<std::size_t>(c.input) + 1), outputs;
@@ -116,7 +116,7 @@ TEST_P(UndeclaredShape, IsRefused) {
   EXPECT_THAT(graph.status().message(), HasSubstr("constant at import"));
 }
 
-// Several values give the shape, or the shape is none that any value gives.
+// Several values give the declared shape, or no value gives it.
 const DeclaredCase kUndeclared[] = {
     {"EitherPair", "ReduceSum", {3, 2, 2, 2}, 1, {1, 2}, {{3, 2}}, {{"keepdims", 0}}},
     {"NoAxis", "ReduceSum", {3, 2}, 1, {0}, {{3, 2}}, {}},
@@ -129,11 +129,11 @@ const DeclaredCase kUndeclared[] = {
 INSTANTIATE_TEST_SUITE_P(Operators, UndeclaredShape, testing::ValuesIn(kUndeclared),
                          [](const auto& tested) { return tested.param.name; });
 
-// One axis that is an input of the network: of those that make the declared shape the one that it
-// names, counted from either end.
+// One axis that is an input of the network. Among the axes that give the declared shape, the
+// expected one is that of the case, counted from either end.
 struct AxisCase {
   const char* op;
-  Ints result;  // declared; none: as the data
+  Ints result;  // declared shape; empty: that of the data
   std::vector<std::int64_t> axes;
   std::vector<std::pair<const char*, std::int64_t>> attributes;
 };

@@ -25,11 +25,11 @@ std::int64_t WindowOutputs(std::int64_t extent, const Window& w, std::size_t d) 
   const std::int64_t room = extent + w.pads[d] + w.pads[2 + d] - reach;
   if (!w.ceil_mode) return room / w.strides[d] + 1;
   const std::int64_t outputs = (room + w.strides[d] - 1) / w.strides[d] + 1;
-  // A window that begins behind the image and the padding in front of it does not count.
+  // A window that begins after the image and its leading padding does not count.
   return (outputs - 1) * w.strides[d] >= extent + w.pads[d] ? outputs - 1 : outputs;
 }
 
-/// Calls `visit(y, x)` with the position in the image, inside or not, of every tap of a window.
+/// Calls `visit(y, x)` with the position of every tap of a window, also if it is outside the image.
 template <typename Visit>
 void ForTaps(const Window& w, std::int64_t oy, std::int64_t ox, const Visit& visit) {
   for (std::int64_t r = 0; r < w.kernel[0]; ++r) {
@@ -99,7 +99,7 @@ Window Resolved(Window window, std::int64_t height, std::int64_t width) {
     const std::int64_t total =
         std::max<std::int64_t>((outputs - 1) * window.strides[d] + reach - extents[d], 0);
     const std::int64_t less = total / 2, more = total - less;
-    const bool upper = window.auto_pad == "SAME_UPPER";  // the odd one goes to the end
+    const bool upper = window.auto_pad == "SAME_UPPER";  // the odd element goes to the end
     window.pads[d] = upper ? less : more;
     window.pads[2 + d] = upper ? more : less;
   }
@@ -212,7 +212,7 @@ Array Gemm(const Array& a, const Array& b, const Array& c, bool trans_a, bool tr
     }
     double added = 0;
     if (!c.v.empty()) {
-      Ints index = o;  // the last dimensions of o; 0 where c has one element
+      Ints index = o;  // the trailing dimensions of o; 0 where c has one element
       index.erase(index.begin(), index.end() - static_cast<std::ptrdiff_t>(c.shape.size()));
       for (std::size_t d = 0; d < index.size(); ++d) {
         if (c.shape[d] == 1) index[d] = 0;

@@ -7,8 +7,9 @@
 
 namespace tilewright::onnx_definitions {
 
-/// What operators of ONNX compute, element by element as the format's text says it, in double
-/// precision and with plain loops. Nothing here comes from src/: the tests compare src/ with it.
+/// Definitions of ONNX operators, element by element as the specification states them, in double
+/// precision and with plain loops. They use nothing from src/, because the tests compare src/ with
+/// them.
 
 using Ints = std::vector<std::int64_t>;
 
@@ -18,12 +19,12 @@ struct Array {
   std::vector<double> v;
 
   static Array Filled(Ints shape, double value = 0);
-  /// Values from a fixed sequence, whole numbers of low..high.
+  /// Returns integers low..high from a fixed sequence.
   static Array Made(Ints shape, int seed, double low, double high);
   std::int64_t size() const { return static_cast<std::int64_t>(v.size()); }
   double& At(const Ints& index);
   double At(const Ints& index) const;
-  /// Of four dimensions, without a list of the index.
+  /// Returns one element of a four-dimensional array.
   double At(std::int64_t n, std::int64_t c, std::int64_t y, std::int64_t x) const {
     return v[static_cast<std::size_t>(((n * shape[1] + c) * shape[2] + y) * shape[3] + x)];
   }
@@ -41,7 +42,7 @@ struct Window {
   Ints output_padding = {0, 0}, output_shape = {};  ///< of transposed convolutions
 };
 
-/// pads that auto_pad stands for over an image of these sizes.
+/// Returns the window with the pads that auto_pad means for an image of these sizes.
 Window Resolved(Window window, std::int64_t height, std::int64_t width);
 
 /// sum (x - x_zero) * (w - w_zero[output channel]); padding counts as x_zero.
@@ -50,33 +51,33 @@ Array Conv(const Array& x, const Array& w, const Window& window, double x_zero =
 Array ConvTranspose(const Array& x, const Array& w, const Window& window);
 Array MaxPool(const Array& x, const Window& window);
 Array AveragePool(const Array& x, const Window& window);
-/// alpha * op(a) * op(b) + beta * c, c broadcast; an empty c is none.
+/// alpha * op(a) * op(b) + beta * c, with c broadcast. An empty c means no addend.
 Array Gemm(const Array& a, const Array& b, const Array& c, bool trans_a, bool trans_b, double alpha,
            double beta);
-/// sum over k (a - a_zero[row]) * (b - b_zero[column]) of the last two dimensions, those before
-/// broadcast; one zero point stands for all.
+/// sum over k (a - a_zero[row]) * (b - b_zero[column]) over the last two dimensions, leading ones
+/// broadcast. A single zero point applies to all rows or columns.
 Array MatMul(const Array& a, const Array& b, const std::vector<double>& a_zero = {0},
              const std::vector<double>& b_zero = {0});
-/// exp(x) / sum of exp over `axis`, or over all dimensions from `axis` on.
+/// exp(x) / sum of exp, summed over `axis`, or over all dimensions from `axis` on.
 Array Softmax(const Array& x, std::int64_t axis, bool from_axis_on);
 Array BatchNormalization(const Array& x, const std::vector<double>& scale,
                          const std::vector<double>& bias, const std::vector<double>& mean,
                          const std::vector<double>& variance, double epsilon);
-/// pads: before of every dimension, then after; negative ones crop.
+/// pads: leading pads of every dimension, then trailing ones; negative pads crop.
 Array Pad(const Array& x, const Ints& pads, double value);
-/// Adds one number per element of dimension 1.
+/// Adds one number to each index of dimension 1.
 Array AddPerChannel(Array x, const std::vector<double>& bias);
 
-/// Range of an integer type by its name, "uint8" …
+/// Returns the range of an integer type by its name, "uint8" ….
 std::pair<double, double> RangeOf(const std::string& type);
-/// saturate(round half to even(x / scale) + zero), scale and zero along `axis` where there are
-/// several; the division is that of float32.
+/// saturate(round half to even(x / scale) + zero). If there are several scales and zeros, they run
+/// along `axis`. The division is in float32.
 Array QuantizeLinear(const Array& x, const std::vector<double>& scale,
                      const std::vector<double>& zero, std::int64_t axis, const std::string& type);
 Array DequantizeLinear(const Array& x, const std::vector<double>& scale,
                        const std::vector<double>& zero, std::int64_t axis);
 /// Integer sums to quantized numbers: times x_scale * w_scale[channel] / y_scale, channels along
-/// `axis`; the factor and the product are those of float32.
+/// `axis`. The factor and the product are in float32.
 Array Requantize(const Array& sums, double x_scale, const std::vector<double>& w_scale,
                  double y_scale, double y_zero, std::int64_t axis, const std::string& type);
 

@@ -1,4 +1,4 @@
-// Einsum against sums over all letters of the equation.
+// Einsum compared with sums over all letters of the equation.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,13 +18,14 @@ using testing::HasSubstr;
 
 struct EquationCase {
   const char* equation;
-  // The same with a letter of its own for each dimension of "..."; "1" where one has no such.
+  // The same equation with one letter for each dimension of "..."; "1" if an operand lacks it.
   std::vector<std::string> terms;
   std::string result;
   std::vector<Ints> shapes;
 };
 
-// A product over the operands for each index of all letters, added where the result has it.
+// Multiplies the operands for each combination of letters, and adds the product at its position in
+// the result.
 Array Contracted(const EquationCase& c, const std::vector<Array>& operands) {
   std::map<char, std::int64_t> sizes;
   for (std::size_t i = 0; i < operands.size(); ++i) {

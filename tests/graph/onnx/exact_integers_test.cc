@@ -1,4 +1,4 @@
-// Integers that no double is, wherever a file has them as bounds, fills and literals.
+// Integers that double cannot represent, as bounds, fill values and literals of a file.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ Tensor Integers(Ints shape, const Ints& values, DataType dtype = kInt64) {
   return tensor;
 }
 
-// As it is, and after the passes that fold and simplify.
+// Results of the imported graph, and of the graph after the folding and simplifying passes.
 std::vector<Ints> ResultsOf(const OnnxBuilder& model, const Tensor& x) {
   std::vector<Ints> results;
   for (const bool optimized : {false, true}) {

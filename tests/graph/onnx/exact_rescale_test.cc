@@ -1,5 +1,5 @@
-// From one scale to another as ONNX defines it, for every number: also where a quotient lies half
-// way between two, or would but for the rounding of float32.
+// Rescaling as ONNX defines it, for every number: also where a quotient is half way between two
+// integers, or where only float32 rounding makes it so.
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,8 @@ void AddParameters(OnnxBuilder& model, const std::string& name, const ScaledNumb
   model.Initializer(name + "_zero", MakeTensor(q.dtype, {}, {static_cast<double>(q.zero)}));
 }
 
-// Scales whose quotients have halves among their multiples, exactly or nearly, and others.
+// Scales whose quotients have multiples that are exactly or nearly half way between integers, and
+// others.
 std::vector<std::pair<float, float>> ScalePairs() {
   std::vector<std::pair<float, float>> pairs = {
       {0.1F, 0.2F},      {0.05F, 0.1F},      {0.3F, 0.2F},     {0.7F, 0.4F},     {0.07F, 0.14F},
@@ -63,7 +64,7 @@ std::vector<std::pair<float, float>> ScalePairs() {
   return pairs;
 }
 
-// A file of very many scales is read in bounded time.
+// A file with many scales is read in bounded time.
 TEST(OnnxExactRescale, TriesAreCounted) {
   OnnxImport import;
   const onnx::NodeProto proto;
@@ -107,7 +108,7 @@ TEST(OnnxExactRescale, OfEveryNumber) {
       }
     }
   }
-  // A product does for most scales.
+  // For most scales a multiplication is exact.
   EXPECT_GT(divided, 0);
   EXPECT_LT(divided, 80);
 }

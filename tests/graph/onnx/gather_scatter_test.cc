@@ -1,5 +1,5 @@
-// Operators that read or write at places named by indices, and TopK: the examples of the format's
-// documentation, and loops that say what an operator does, element by element.
+// Operators that read or write at positions given by indices, and TopK: the examples of the ONNX
+// documentation, and loops that define each operator element by element.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using def::Array;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// y = op(data, indices, updates…), where the indices are in the file or come with the data.
+// y = op(data, indices, updates…). The indices are in the file or are an input.
 class PlacesModel {
  public:
   PlacesModel(const std::string& op, const Array& data, const Array& indices, bool known,
@@ -142,7 +142,7 @@ TEST_P(OnnxPlaces, ScatterElementsAsDocumented) {
   ExpectEqual(run(row, {{1, 2}, {1, 1}}, updates, 1, "add"), {{1, 5}, {1, 5.75, 3, 4, 5}});
 }
 
-// Every place is written at most once, or added to as often as it comes.
+// Every position is written at most once, or is added to once per update.
 TEST_P(OnnxPlaces, ScatterElementsAlongEveryDimension) {
   const Array data = Array::Made({2, 5, 3}, 7, -99, 99);
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -196,7 +196,7 @@ TEST_P(OnnxPlaces, ScatterNdAsDocumented) {
               {{2, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 50, 10, 11, 12}});
 }
 
-// Two updates of one place, and none of another.
+// Two updates of one position and none of another.
 TEST_P(OnnxPlaces, ScatterOfProductsAndExtremes) {
   const Array data{{4}, {1, -2, 3, 4}}, indices{{3, 1}, {1, 3, 1}}, updates{{3}, {5, 2, -7}};
   const auto run = [&](const char* reduction) {
@@ -208,14 +208,14 @@ TEST_P(OnnxPlaces, ScatterOfProductsAndExtremes) {
   if (GetParam()) ExpectEqual(run("mul"), {{4}, {1, 70, 3, 8}});
 }
 
-// Up to set 10, ScatterElements is called Scatter.
+// Up to opset 10, ScatterElements is called Scatter.
 TEST(OnnxPlacesOld, Scatter) {
   OneOperator scatter("Scatter", {{1, 5}, {1, 2, 3, 4, 5}}, 9);
   scatter.With({{1, 2}, {1, 3}}, kInt64).With({{1, 2}, {10, 20}}).model().Int("axis", 1);
   ExpectEqual(scatter.Run(), {{1, 5}, {1, 10, 3, 20, 5}});
 }
 
-// A place that three updates are added to, and infinite elements beside it.
+// A position with three updates, and infinite elements next to it.
 TEST_P(OnnxPlaces, AddingLeavesInfiniteElementsAlone) {
   const double infinite = std::numeric_limits<double>::infinity();
   PlacesModel model("ScatterND", {{4}, {infinite, 1, -infinite, 2}}, {{4, 1}, {1, 1, 3, 1}},
@@ -289,8 +289,8 @@ TEST(OnnxTopK, ANanIsTheGreatest) {
   EXPECT_EQ(least.values.v, (Doubles{-infinite, 1, 3}));
 }
 
-// Rows of one block, of several with and without a rest, and of so many places that the candidates
-// of the blocks are cut into blocks again; many elements are equal.
+// Rows of one block, of several blocks with and without a remainder, and rows so long that the
+// candidates of the blocks are split into blocks again. Many elements are equal.
 TEST(OnnxTopK, OfLongRowsAlongEveryDimension) {
   struct Case {
     Ints shape;

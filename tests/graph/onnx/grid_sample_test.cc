@@ -1,4 +1,4 @@
-// GridSample: the example of the format's documentation, and its definition written out for one
+// GridSample: the example of the ONNX documentation, and its definition written out for one
 // position at a time.
 
 #include <gtest/gtest.h>
@@ -19,14 +19,14 @@ struct Rule {
   bool align = false;
 };
 
-// Throws `x` back at the borders, one by one, until it lies between them.
+// Reflects `x` at the borders until it is between them.
 double Bounced(double x, double low, double high) {
   if (low == high) return low;
   while (x < low || x > high) x = x < low ? 2 * low - x : 2 * high - x;
   return x;
 }
 
-// Position of the element that `x` means, or -1 for a zero.
+// Returns the position of the element for `x`, or -1 for a zero.
 std::int64_t Found(double x, std::int64_t size, const Rule& rule) {
   const auto last = static_cast<double>(size - 1);
   if (rule.padding == "zeros" && (x < 0 || x > last)) return -1;
@@ -43,7 +43,7 @@ double Keys(double d) {
   return d < 2 ? a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a : 0;
 }
 
-// Weight of each element of a dimension for a position of the grid.
+// Returns the weight of each element of a dimension for a grid position.
 Doubles WeightsOf(double g, std::int64_t size, const Rule& rule) {
   const auto length = static_cast<double>(size);
   double x = rule.align ? (g + 1) / 2 * (length - 1) : ((g + 1) * length - 1) / 2;
@@ -79,14 +79,14 @@ TEST(OnnxGridSample, AsDocumented) {
                         2.2, 4.7,  5.5,  6.3,  7.1,  3.7,  3.8, 7.9,  8.7,  9.5,  10.3, 5.3,
                         5.4, 11.1, 11.9, 12.7, 13.5, 6.9,  3,   6.15, 6.55, 6.95, 7.35, 3.75}};
   ExpectEqual(OperatorOf(x, grid, {"linear", "zeros"}).Run(), expected, 1e-5);
-  OneOperator old("GridSample", x, 16);  // with the names and the default of its first set
+  OneOperator old("GridSample", x, 16);  // with the names and the default of its first opset
   ExpectEqual(old.With(grid).Run(), expected, 1e-5);
 }
 
 TEST(OnnxGridSample, EveryModeOfImages) {
   const Array x = Array::Made({2, 2, 4, 5}, 31, -20, 20);
   Array grid = Array::Made({2, 2, 5, 2}, 32, -170, 170);
-  for (double& g : grid.v) g = (g + 0.3) / 100;  // up to almost twice as far as the borders
+  for (double& g : grid.v) g = (g + 0.3) / 100;  // up to almost twice the distance of the borders
   for (const char* mode : {"nearest", "linear", "cubic"}) {
     for (const char* padding : {"zeros", "border", "reflection"}) {
       for (const bool align : {false, true}) {
@@ -130,8 +130,7 @@ TEST(OnnxGridSample, Volumes) {
   }
 }
 
-// One row, whose borders are at the same place with align_corners; positions that are no numbers
-// read zeros.
+// One row, whose borders coincide if align_corners is set. NaN positions read zeros.
 TEST(OnnxGridSample, OddPositions) {
   const Array x{{1, 1, 1, 2}, {3, 5}}, grid{{1, 1, 2, 2}, {-1, 7, 1, -7}};
   ExpectEqual(OperatorOf(x, grid, {"nearest", "reflection", true}).Run(), {{1, 1, 1, 2}, {3, 5}});

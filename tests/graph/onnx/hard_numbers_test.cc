@@ -1,5 +1,5 @@
-// Numbers at the edges: NaN goes through what compares, infinities through sums of exponentials,
-// and functions made of several operators keep their digits over all exponents.
+// Extreme numbers: comparing operators propagate NaN, sums of exponentials handle infinities, and
+// composed functions keep their precision over all exponents.
 
 #include <gtest/gtest.h>
 
@@ -105,7 +105,7 @@ struct WideCase {
   std::vector<std::pair<const char*, float>> attributes;
   std::function<long double(long double)> function;
   double ulps;      // units in the last place of the result
-  double of_x = 0;  // and parts of x of 2^-24: digits that the formula loses, as stated
+  double of_x = 0;  // plus parts of x of 2^-24: digits that the formula loses, as documented
 };
 
 const WideCase kComposedCases[] = {
@@ -158,7 +158,8 @@ TEST(OnnxHardNumbers, ComposedFunctionsAreAsCloseAsStated) {
   }
 }
 
-// Where the difference of the formula's hyperbolic tangent from 1 has no digits left.
+// Inputs for which the hyperbolic tangent of the formula differs from -1 by less than float32
+// resolves.
 TEST(OnnxHardNumbers, GeluByTanhKeepsItsDigitsBelowZero) {
   const Doubles x = {-1, -3, -5, -7, -9, -10};
   OneOperator gelu("Gelu", EdgeRow(x), 20);

@@ -1,5 +1,5 @@
-// What a file is refused for is told at once, by the nodes of the file, with what to do about it;
-// and what a size of a result, given with --dim, makes readable.
+// An import reports all diagnostics of a file together, by node and with advice, including sizes
+// that --dim has to give.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(OnnxRefusals, OfEveryKindComeAtOnce) {
   model.Input("x", {2, 3}).Input("z", {1, -1}).Input("s", {2}, TensorProto::INT64).Output("y");
   model.Node("Wobble", {"x"}, {"a"});
   model.Node("Reshape", {"x", "s"}, {"b"});
-  model.Node("Relu", {"b"}, {"c"});  // is not looked at
+  model.Node("Relu", {"b"}, {"c"});  // is not checked
   model.Node("Flatten", {"x"}, {"d"}).Int("axis", 7);
   model.Node("Flatten", {"x"}, {"e"}).Int("axis", 7);
   model.Node("Neg", {"x"}, {"y"}).Node("ZipMap", {"a"}, {"f"}, "ai.onnx.ml");
@@ -111,7 +111,7 @@ TEST(OnnxRefusals, OfVeryManyTheFirstAreTold) {
   EXPECT_TRUE(ImportDiagnostics().ToStatus().ok());
 }
 
-// The rest of the file is not read then.
+// Reading stops after a thousand diagnostics.
 TEST(OnnxRefusals, OfAThousandNodesEndReading) {
   OnnxBuilder model;
   model.Input("x", {2, 3}).Output("y");
@@ -150,7 +150,7 @@ TEST(OnnxRefusals, ProductsThatOnnxDoesNotHave) {
   }
 }
 
-// Messages of later passes name the node, too: values on the way to its result have its origin.
+// Messages of later passes also name the node of the file: intermediate values carry its origin.
 TEST(OnnxRefusals, ValuesKnowTheirNode) {
   OnnxBuilder model;
   model.Input("x", {2, 4}).Output("y").Node("Softsign", {"x"}, {"a"}).Node("Neg", {"a"}, {"y"});
@@ -170,7 +170,7 @@ TEST(OnnxRefusals, ValuesKnowTheirNode) {
   EXPECT_EQ(graph->DescribeOrigin(graph->inputs()[0]), "value x");
 }
 
-// Nodes of old operator sets are read as others, which nobody asked for.
+// Messages name nodes of the file, not the nodes that an opset upgrade replaces them with.
 TEST(OnnxRefusals, NameTheNodeOfTheFileAlone) {
   OnnxBuilder model(6);
   model.Input("x", {2, 3}).Output("y").Initializer("b", MakeRange(kFloat32, {4}));

@@ -1,4 +1,4 @@
-// Each operator with numbers small enough to check by hand.
+// Each operator, with numbers small enough to check by hand.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::Pointwise;
 using Doubles = std::vector<double>;
 
-// A model y = op(x, further initializers…) with x of the given contents.
+// Model of y = op(x, further initializers…), where x has the given contents.
 class OneNode {
  public:
   OneNode(std::int64_t opset, const std::string& op, Tensor x) : model_(opset), x_(std::move(x)) {
@@ -57,7 +57,8 @@ TEST(OnnxImport, ConvPadsEachSideByItself) {
   EXPECT_THAT(ValuesOf(y), ElementsAre(2100.5, 200.5, 4321.5, 402.5));
 }
 
-// Weights, a normalization, scalars and a matrix product in half precision: what such models have.
+// Weights, a normalization, scalars and a matrix product in half precision, as such models contain
+// them.
 TEST(OnnxImport, TakesModelsInHalfPrecision) {
   OnnxBuilder model;
   const Tensor x = MakeRange(kFloat16, {1, 2, 4, 4}, -1, 0.0625);
@@ -152,7 +153,7 @@ TEST(OnnxImport, ClipHasAttributesOrInputs) {
   EXPECT_THAT(ValuesOf(upper.Run()), ElementsAre(-1, 3, 4));
 }
 
-// Relay text, for one, has no clip to an infinite bound.
+// Relay text, for example, has no clip with an infinite bound.
 TEST(OnnxImport, InfiniteBoundsAreNone) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (const double low : {-kInfinity, 0.0}) {
@@ -251,7 +252,8 @@ TEST(OnnxImport, ReshapeCopiesZeroAndFillsMinusOne) {
   EXPECT_THAT(reshape.Run().shape(), ElementsAre(2, 6, 2));
 }
 
-// Shape -> Gather -> Concat -> Reshape, as exporters write "flatten all but the first".
+// Shape -> Gather -> Concat -> Reshape, which exporters write to flatten all but the first
+// dimension.
 TEST(OnnxImport, FoldsShapeArithmetic) {
   OnnxBuilder model(13);
   model.Input("x", {2, 3, 4}).Output("y");

@@ -1,4 +1,5 @@
-// What follows from constants alone is known while reading, floats and truth values too.
+// Values that follow from constants alone are compile-time constants during the import, also floats
+// and booleans.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ using onnx::TensorProto;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// y = x doubled if `condition`, else x negated.
+// y = 2 * x if `condition`, else -x.
 void AddChoice(OnnxBuilder& model, const std::string& condition) {
   model.Node("If", {condition}, {"y"}).Output("y");
   auto& graph = *model.proto().mutable_graph();
@@ -126,7 +127,7 @@ TEST(OnnxKnown, PoolsOfLargeWindowsStayUnknown) {
   }
 }
 
-// Numbers of results follow from constants of more elements than shapes have.
+// Sizes of results follow from constants with more elements than shapes have.
 TEST(OnnxKnown, MasksOfThousandsOfElements) {
   const auto mask = [](std::int64_t count) {
     Tensor contents(TensorType{{count}, kInt32});
@@ -155,7 +156,7 @@ TEST(OnnxKnown, MasksOfThousandsOfElements) {
   }
 }
 
-// A list that is added to itself again and again is computed once for each operator.
+// A list that is repeatedly added to itself is computed once for each operator.
 TEST(OnnxKnown, ValuesOfManyPathsAreComputedOnce) {
   OnnxBuilder model;
   model.Input("x", {1}).Initializer("v0", MakeTensor(kFloat32, {2}, {1, 1}));

@@ -1,4 +1,4 @@
-// Loops whose steps are known while reading.
+// Loops whose number of steps is a compile-time constant.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ void AddContents(onnx::GraphProto& graph, const std::string& name, std::int32_t 
   }
 }
 
-// Begins with s = x [2]. In each step: s = s * c + i, of which c is captured; list: s before it.
-// The body goes on while i < `last`, if it has that.
+// s starts as x [2]. Each step computes s = s * c + i, where c is captured; `list` collects s
+// before each step. If `last` is given, the body continues while i < `last`.
 class LoopModel {
  public:
   LoopModel(std::int64_t opset, const std::string& trips, const std::string& condition,

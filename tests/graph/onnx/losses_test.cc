@@ -17,7 +17,7 @@ struct LossCase {
   bool ignoring;  ///< class 2
 };
 
-// Scores of three classes for two texts of two words, as the format's text defines the loss.
+// Scores of three classes for two texts of two words; the loss as the specification defines it.
 TEST(OnnxLosses, AreThoseOfTheFormat) {
   const Tensor scores =
       MakeTensor(kFloat32, {2, 3, 2}, {0.5, -1, 2, 0.25, 0, 3, 1, 1.5, -0.5, 4, 0.75, -2});

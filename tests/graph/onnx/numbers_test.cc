@@ -1,5 +1,6 @@
-// Element types that operators did not have: wide integers in products, integers in roots and
-// logarithms, zero points of each matrix, float64 remainders, bfloat16; and statistics of a batch.
+// Combinations of operator and element type that few models have: wide integers in products,
+// integers in roots and logarithms, zero points per matrix, float64 remainders, bfloat16; and batch
+// statistics.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr DataType kUInt64{TypeCode::kUInt, 64};
 
-// Sums that wrap around, as numbers beyond the digits of doubles.
+// Sums that wrap around, with numbers beyond the precision of double.
 template <typename T>
 void ExpectWrappedProduct(DataType dtype, bool batched) {
   std::mt19937_64 random(7);
@@ -178,15 +179,15 @@ TEST(OnnxNumbers, RoundedToBfloat16) {
       {1, 1},
       {0x1.01p0, 0x1.00p0},  // half way: to even
       {0x1.03p0, 0x1.04p0},
-      {-0x1.010002p0, -0x1.02p0},  // a little more than half way
+      {-0x1.010002p0, -0x1.02p0},  // slightly more than half way
       {0x1.fffffep0, 2},
       {most, kInfinity},
       {0x1.fep127, 0x1.fep127},
       {-kInfinity, -kInfinity},
       {0x1p-126, 0x1p-126},
-      {0x1p-134, 0},  // half of the smallest one
+      {0x1p-134, 0},  // half of the smallest number
       {0x1.8p-134, 0x1p-133},
-      {0x1.8p-133, 0x1p-132},  // half way between 1 and 2 of these
+      {0x1.8p-133, 0x1p-132},  // half way between 1 and 2 times the smallest number
       {0x1p-149, 0},
   };
   std::vector<double> given, expected;

@@ -1,4 +1,4 @@
-// Operator sets 1 to 6: what they spell in another way than set 7.
+// Spellings of opsets 1 to 6 that differ from opset 7.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Float operators between DequantizeLinear and QuantizeLinear: which integers they become.
+// Conversion of float operators between DequantizeLinear and QuantizeLinear into integer operators.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A network in which every value can be quantized and dequantized again.
+// Model in which every value can be quantized and dequantized again.
 class QdqModel {
  public:
   explicit QdqModel(Ints input, std::int32_t type = onnx::TensorProto::UINT8) : model_(13) {
@@ -47,13 +47,13 @@ class QdqModel {
     model_.Int("axis", axis);
     return *this;
   }
-  // The input x as it comes, dequantized.
+  // Dequantizes the input x.
   QdqModel& DequantizeInput(double scale, double zero) {
     Parameters("x", {scale}, zero, kUInt8);
     model_.Node("DequantizeLinear", {"x", "x_scale", "x_zero"}, {"x_dq"});
     return *this;
   }
-  // A constant of quantized numbers, dequantized.
+  // Dequantizes a constant of quantized numbers.
   QdqModel& Constant(const std::string& value, const Array& numbers, DataType dtype,
                      const std::vector<double>& scales, std::int64_t axis = 0) {
     Parameters(value, scales, 0, dtype);
@@ -78,7 +78,7 @@ std::vector<double> Evaluated(const Graph& graph, const Array& x, DataType dtype
   return outputs.ok() ? ValuesOf((*outputs)[0]) : std::vector<double>();
 }
 
-// No convolution or product of floats, and no operator on floats that moves or compares.
+// Expects no float convolution or product, and no float operator that moves or compares data.
 void ExpectIntegersOnly(const Graph& graph) {
   EXPECT_THAT(graph.notes, IsEmpty());
   for (const Node& node : graph.nodes()) {
@@ -90,7 +90,7 @@ void ExpectIntegersOnly(const Graph& graph) {
 const Array kImage = Array::Made({1, 4, 6, 6}, 1, 0, 255);
 const Array kWeight = Array::Made({4, 4, 3, 3}, 2, -127, 127);
 const Array kBias = Array::Made({4}, 3, -3000, 3000);
-const std::vector<double> kScales = {0.01, 0.02, 0.005, 0.04};  // of the weight
+const std::vector<double> kScales = {0.01, 0.02, 0.005, 0.04};  // scales of the weight
 
 std::vector<double> BiasScales(double x_scale) {
   std::vector<double> scales;
@@ -100,7 +100,7 @@ std::vector<double> BiasScales(double x_scale) {
   return scales;
 }
 
-// x -> Conv -> `activation` -> y, all of it quantized.
+// x -> Conv -> `activation` -> y, all quantized.
 QdqModel ConvModel(const std::string& activation = "Relu") {
   QdqModel m({1, 4, 6, 6});
   m.DequantizeInput(0.5, 100).Constant("w", kWeight, kInt8, kScales);
@@ -132,7 +132,7 @@ TEST(OnnxQdq, ConvBiasAndReluAreOneIntegerKernel) {
             "add(30);clip(30,255);saturate_cast(uint8)");
 }
 
-// Rounding by integers, worked out in exact arithmetic: floor(sum * multiplier / 2^shift + 1/2).
+// Integer rounding, computed in exact arithmetic: floor(sum * multiplier / 2^shift + 1/2).
 TEST(OnnxQdq, RequantizesByIntegersWhereAsked) {
   const Graph graph = ConvModel().Import({Requantize::kByIntegers});
   const Array sums = ConvSums();
@@ -168,7 +168,7 @@ TEST(OnnxQdq, ReluOfSixBoundsTheNumbers) {
   EXPECT_EQ(Evaluated(graph, kImage), expected);
 }
 
-// Two branches of different scales. No exact result lies half way between two numbers.
+// Two branches with different scales. No exact result is half way between two integers.
 TEST(OnnxQdq, AddSubAndMulTakeIntegers) {
   for (const std::string op : {"Add", "Sub", "Mul"}) {
     QdqModel m({1, 4, 6, 6});
@@ -191,7 +191,7 @@ TEST(OnnxQdq, AddSubAndMulTakeIntegers) {
   }
 }
 
-// A product that nothing quantizes before it is added: what is rounded is the sum, not each side.
+// A product that is added before any quantization: only the sum is rounded, not each side.
 struct SumCase {
   const char* op;
   bool product_first, per_channel;
@@ -257,8 +257,8 @@ const SumCase kSums[] = {{"Add", true, false, ""},         {"Sub", false, true, 
 
 INSTANTIATE_TEST_SUITE_P(Products, OnnxQdqSums, testing::ValuesIn(kSums));
 
-// Scales whose ratios are powers of two give results half way between two numbers: the even one is
-// taken, as the format has it. All pairs of numbers of a row are added.
+// If the ratios of the scales are powers of two, results can be half way between two integers. ONNX
+// takes the even one. The test adds all pairs of numbers of a row.
 TEST(OnnxQdq, SumsHalfWayAreRoundedToEven) {
   QdqModel m({1, 256});
   m.DequantizeInput(0.5, 3).Parameters("other", {0.25}, 250, kUInt8);
@@ -278,8 +278,9 @@ TEST(OnnxQdq, SumsHalfWayAreRoundedToEven) {
   }
 }
 
-// A sum of 32.500003814697266 steps is 33: adding the other's number with its zero point, 250,
-// would have rounded it to 32.5 before the zero point is off again. All pairs of a row are added.
+// A sum of 32.500003814697266 steps is 33. Adding the second number together with its zero point,
+// 250, would round the sum to 32.5 before the zero point is subtracted. The test adds all pairs of
+// a row.
 TEST(OnnxQdq, ZeroPointsComeOffBeforeTheSum) {
   QdqModel m({1, 256});
   m.DequantizeInput(0.125, 128).Parameters("other", {1 + 0x1p-19}, 239, kUInt8);
@@ -342,7 +343,7 @@ TEST(OnnxQdq, MeansAreIntegerSums) {
   }
 }
 
-// The last layer of a classifier: nothing quantizes its result, which is float.
+// The last layer of a classifier: its result is float, because no QuantizeLinear follows.
 TEST(OnnxQdq, GemmWithoutQuantizeLinearBehindIsAnIntegerProduct) {
   for (bool transposed : {false, true}) {
     QdqModel m({2, 5});
@@ -391,7 +392,7 @@ TEST(OnnxQdq, ConvTransposeAndMatMulTakeIntegers) {
             def::Requantize(def::MatMul(a, b, {9}), 0.5, {0.25, 0.5}, 32, 128, 2, "uint8").v);
 }
 
-// A linear layer as some exporters write it: the weight is transposed behind DequantizeLinear.
+// A linear layer as some exporters write it: the weight is transposed after DequantizeLinear.
 TEST(OnnxQdq, ScalesMoveWithATransposedWeight) {
   QdqModel m({2, 5});
   const Array weight = Array::Made({3, 5}, 9, -127, 127), x = Array::Made({2, 5}, 10, 0, 255);
@@ -473,7 +474,8 @@ TEST(OnnxQdq, ScalesAndZeroPointsAreKeptByName) {
   EXPECT_EQ(graph.quantization.at("y_q"), (QuantizationParams{{2.0F}, 0, 30}));
 }
 
-// A constant of one element and of more dimensions than the value it bounds gives the result some.
+// A bound with one element but more dimensions than the bounded value adds dimensions to the
+// result.
 TEST(OnnxQdq, BoundsOfMoreDimensions) {
   for (const char* op : {"Max", "Min"}) {
     for (const Ints& shape : {Ints{}, Ints{1}, Ints{1, 1, 1}}) {

@@ -1,6 +1,6 @@
-// Quantized operators of ONNX Runtime's files (QOperator) against their definitions in double
-// precision. Scales are powers of two, so that halves are exact: they go to the even number, before
-// the zero point is added or behind, as ONNX Runtime does it.
+// Quantized operators of ONNX Runtime's files (QOperator format) compared with their definitions in
+// double precision. Scales are powers of two, so that ties are exact. Ties round to the even
+// number, before or after the zero point is added, as in ONNX Runtime.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ const Tensor& Numbers() {
   return numbers;
 }
 
-// Half to even, to 0 … 255; `moved`: behind the zero point 5.
+// Rounds half to even and clamps to 0 … 255. `moved`: rounds after adding the zero point 5.
 double ToNumber(double value, bool moved) {
   const double rounded = moved ? std::nearbyint(value + 5) : std::nearbyint(value) + 5;
   return std::clamp(rounded, 0.0, 255.0);
@@ -67,7 +67,7 @@ TEST(OnnxQLinear, SumsAndProductsAreMovedAndThenRounded) {
   }
 }
 
-// 17 * 0.50000026 is no half; in float32, 128 more make it one.
+// 17 * 0.50000026 is not a tie; adding 128 in float32 makes it one.
 TEST(OnnxQLinear, AZeroPointMakesNoHalves) {
   const Tensor numbers = MakeTensor(kUInt8, {4}, {24, 25, 23, 27});  // 17, 18, 16 and 20
   for (const double zero : {127, 128}) {
@@ -117,7 +117,7 @@ TEST(OnnxQLinear, FunctionsAreRoundedAndThenMoved) {
   EXPECT_EQ(chosen.At(1), ToNumber(0.5, false));
 }
 
-// Both axes of Softmax's two meanings: along the last dimension, or over all from the second on.
+// Both definitions of Softmax: along the last dimension, or over all dimensions from the second on.
 TEST(OnnxQLinear, SoftmaxOfAnOperatorSet) {
   for (const std::int64_t opset : {11, 13}) {
     OnnxBuilder model = QuantizedStart();
@@ -152,7 +152,7 @@ TEST(OnnxQLinear, PoolsOfBothLayouts) {
     OnnxBuilder pool = QuantizedStart(shape);
     pool.Node("QLinearAveragePool", {"x", "sa", "za", "sy", "zy"}, {"y"}, kRuntime);
     pool.Int("channels_last", last ? 1 : 0).IntList("kernel_shape", {2, 1});
-    // Of (1,4), (2,6), (9,3), (200,8) less 7, by 4: -2.25, -1.5, -0.5, 48.5; then plus 5.
+    // (1,4), (2,6), (9,3), (200,8) minus 7, divided by 4: -2.25, -1.5, -0.5, 48.5; then plus 5.
     const std::vector<double> expected =
         last ? std::vector<double>{3, 4, 4, 54} : std::vector<double>{3, 4, 4, 54};
     EXPECT_EQ(ValuesOf(EvaluateModel(pool, {&x})), expected) << last;
@@ -187,7 +187,7 @@ TEST(OnnxQLinear, ResizeOfIntegersTruncates) {
     DataType dtype;
     std::vector<double> x, expected;
   };
-  // Twice as many elements: 1/4 and 3/4 between neighbours, towards zero.
+  // Twice as many elements: weights 1/4 and 3/4 between neighbors, ties towards zero.
   const Case cases[] = {
       {kUInt8, {0, 255, 1}, {0, 63, 191, 191, 64, 1}},
       {kInt8, {-128, 127, -1}, {-128, -64, 63, 95, 31, -1}},
@@ -206,7 +206,7 @@ TEST(OnnxQLinear, ResizeOfIntegersTruncates) {
     EXPECT_EQ(y.dtype(), c.dtype);
     EXPECT_EQ(ValuesOf(y), c.expected) << DataTypeName(c.dtype);
   }
-  // Thirds of a constant are that constant, though no weight is exact.
+  // Interpolating a constant by thirds gives that constant, although no weight is exact.
   OnnxBuilder model(13);
   model.Input("x", {1, 4}, onnx::TensorProto::UINT8).Output("y");
   model.Initializer("scales", MakeTensor(kFloat32, {2}, {1, 3}));

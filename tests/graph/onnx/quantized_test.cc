@@ -1,4 +1,4 @@
-// Quantized operators against the definitions of the format, computed directly.
+// Quantized operators compared with the definitions of ONNX, computed directly.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(OnnxQuantized, DequantizeTakesOneScalePerChannel) {
   EXPECT_THAT(ValuesOf(EvaluateModel(model, {&x})), ElementsAre(0.5, -64, 0, 252));
 }
 
-// A uint16 505 beside int8 numbers came to be what a pad was filled with.
+// A uint16 zero point of 505 must not become the fill value of a pad of int8 numbers.
 TEST(OnnxQuantized, ZeroPointsAreOfTheTypeOfTheirNumbers) {
   const auto refused = [](const char* op, std::vector<std::string> operands) {
     OnnxBuilder model(13);
@@ -98,7 +98,7 @@ class OnnxQuantizedConv : public testing::TestWithParam<ConvCase> {
   }
   std::int64_t OutputSize() const { return kSize + 2 * GetParam().pad - 2; }
 
-  // sum (x - zx) * (w - zw) over the taps inside of the image
+  // sum (x - zx) * (w - zw) over the taps inside the image
   std::int64_t Sum(const Tensor& x, const Tensor& w, std::int64_t k, std::int64_t oy,
                    std::int64_t ox) const {
     std::int64_t sum = 0;
@@ -211,7 +211,7 @@ TEST(OnnxQuantized, QLinearMatMulSaturates) {
   EXPECT_THAT(ValuesOf(EvaluateModel(model, {&x})), ElementsAre(1, 127));  // 2.5 rounds to 2
 }
 
-// The correction of zero points and the requantization are one epilogue of the convolution.
+// The zero-point correction and the requantization are one epilogue of the convolution.
 TEST(OnnxQuantized, RequantizationIsFused) {
   OnnxBuilder model(13);
   model.Input("x", {1, 8, 4, 4}, onnx::TensorProto::UINT8).Output("y");

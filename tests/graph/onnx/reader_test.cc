@@ -1,5 +1,5 @@
-// What stands around operators in a file: contents in other files, functions, branches, element
-// types that are only stored, tensors without elements.
+// Features of files around the operators: external data, functions, branches, storage types,
+// zero-size tensors.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using onnx::TensorProto;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// y = x + w, where w [2] is somewhere else.
+// y = x + w, where w [2] is in an external file.
 class ExternalModel {
  public:
   explicit ExternalModel(const std::string& folder) : folder_(folder) {
@@ -134,7 +134,7 @@ TEST_F(OnnxExternal, ChecksOffsetsAndLengths) {
   EXPECT_THAT(message("location", "other"), HasSubstr("has 'location' twice"));
 }
 
-// A function y = Scaled(x; by): y = Mul(x, Constant(by)) + Inner(x), which calls another one.
+// Adds a function y = Scaled(x; by): y = Mul(x, Constant(by)) + Inner(x), which calls another one.
 onnx::FunctionProto* AddFunction(OnnxBuilder& model, const std::string& name, std::int64_t opset) {
   auto* function = model.proto().add_functions();
   function->set_name(name);
@@ -167,13 +167,13 @@ TEST(OnnxFunctions, AreExpandedWithTheirAttributes) {
   constant->set_type(AttributeProto::FLOAT);
   constant->set_ref_attr_name("by");
   AddNode(outer, "Mul", {"t", "c"}, "y");
-  // Set 12 has the axes of ReduceSum in an attribute.
+  // In opset 12, ReduceSum has its axes in an attribute.
   auto* inner = AddFunction(model, "Inner", 12);
   auto* axes = AddNode(inner, "ReduceSum", {"x"}, "y")->add_attribute();
   axes->set_name("axes");
   axes->set_type(AttributeProto::INTS);
   axes->add_ints(1);
-  // Names of the bodies ("t", "c") are not those outside.
+  // The names in the bodies ("t", "c") are separate from those outside.
   model.Input("t", {2, 2}).Output("y");
   model.Node("Outer", {"t"}, {"c"}, "local").Float("by", 3);
   model.Node("Outer", {"c"}, {"y"}, "local").Float("by", 10);
@@ -182,8 +182,8 @@ TEST(OnnxFunctions, AreExpandedWithTheirAttributes) {
   EXPECT_THAT(ValuesOf(y), ElementsAre(90, 210));
 }
 
-// A generated int8 network tells other programs what this project's own operator means; here the
-// operator is known, whatever a function of its name says.
+// A generated int8 model contains a function that defines Tilewright's operator for other programs.
+// The import uses its own definition of the operator, whatever a function of that name contains.
 TEST(OnnxFunctions, OfOwnOperatorsAreForOtherPrograms) {
   const auto bytes = MakeModelOnnx("squeezenet1_1", {.int8 = true});
   ASSERT_TRUE(bytes.ok()) << bytes.status().message();
@@ -245,7 +245,7 @@ TEST(OnnxFunctions, NameWhatIsWrongInThem) {
   EXPECT_THAT(model.Import().status().message(), HasSubstr("has a zero byte"));
 }
 
-// y = If(condition) of x + w (then; w is a constant of the branch) and x (else).
+// y = If(condition): x + w (then; w is a constant of the branch) or x (else).
 void AddIf(OnnxBuilder& model, const std::string& condition) {
   model.Node("If", {condition}, {"y"});
   auto* node = model.proto().mutable_graph()->mutable_node(model.proto().graph().node_size() - 1);
@@ -283,7 +283,7 @@ TEST(OnnxIf, TakesTheBranchThatIsKnown) {
 TEST(OnnxIf, FollowsConditionsFromShapes) {
   OnnxBuilder model(16);
   model.Input("x", {2}).Output("y").Initializer("two", MakeTensor(kInt64, {1}, {2}));
-  AddIf(model, "c");  // before what makes its condition
+  AddIf(model, "c");  // before the node that computes its condition
   model.Node("Shape", {"x"}, {"s"}).Node("Equal", {"s", "two"}, {"c"});
   const Tensor x = MakeTensor(kFloat32, {2}, {1, 2});
   const Tensor y = EvaluateModel(model, {&x});
@@ -308,8 +308,9 @@ TEST(OnnxIf, ComputedConditionsAreRefused) {
               HasSubstr("its condition (c) is computed at run time"));
 }
 
-// Of rows a [3,2], the last one first, and columns b [2,3]: s += a * b + 2, where s begins as z.
-// Results: the last s; s + c along dimension 1; what s was, the last one first, along dimension 0.
+// A scan over the rows of a [3,2] from the last to the first and over the columns of b [2,3]: s +=
+// a * b + 2, where s starts as z. Results: the last s; s + c, stacked along dimension 1; s before
+// each step, from the last to the first, along dimension 0.
 OnnxBuilder ScanModel(std::int64_t opset, const std::string& output) {
   OnnxBuilder model(opset);
   model.Input("a", {3, 2}).Input("b", {2, 3}).Output(output);
@@ -343,7 +344,7 @@ TEST(OnnxScan, IsItsBodyForEachStep) {
     const auto run = [&](const std::string& output) {
       return ValuesOf(EvaluateModel(ScanModel(opset, output), {&a, &b}));
     };
-    // Steps add 7 14, 32 82, 102 402.
+    // The steps add 7 14, 32 82, 102 402.
     EXPECT_THAT(run("last"), ElementsAre(151, 518));
     EXPECT_THAT(run("sums"), ElementsAre(17, 49, 151, 35, 117, 519));
     EXPECT_THAT(run("before"), ElementsAre(49, 116, 17, 34, 10, 20));
@@ -473,7 +474,7 @@ TEST(OnnxStoredTypes, AreNotComputedWith) {
               HasSubstr("element type bfloat16 is supported in constants only"));
 }
 
-// y = op(x, …) where x has no elements.
+// y = op(x, …), where x is zero-size.
 Tensor OfNothing(const std::string& op, Ints shape, const std::vector<Tensor>& others,
                  const std::function<void(OnnxBuilder&)>& attributes = {}) {
   OnnxBuilder model(18);

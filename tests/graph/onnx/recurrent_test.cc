@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM against their definitions, step by step and element by element.
+// RNN, GRU and LSTM compared with their definitions, step by step and element by element.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,15 +25,15 @@ struct RecurrentCase {
   const char* direction = "forward";
   bool biased = true, states = false, peepholes = false, batch_first = false;
   const char* attribute = "";        // set to 1
-  std::vector<double> lengths = {};  // of the sequences; none: all steps
-  bool rectified = false;            // Relu for tanh
+  std::vector<double> lengths = {};  // lengths of the sequences; empty: all steps
+  bool rectified = false;            // Relu instead of tanh
   double clip = 0;
 };
 void PrintTo(const RecurrentCase& c, std::ostream* os) { *os << c.name; }
 
 std::int64_t GatesOf(const std::string& op) { return op == "RNN" ? 1 : op == "GRU" ? 3 : 4; }
 
-// The operands of a case, random numbers small enough for gates that are neither open nor shut.
+// The operands of a case: random numbers small enough that no gate saturates.
 struct LayerOperands {
   explicit LayerOperands(const RecurrentCase& c, std::int64_t steps = kSteps)
       : gates(GatesOf(c.op)), directions(std::string(c.direction) == "bidirectional" ? 2 : 1) {
@@ -90,7 +90,7 @@ class LayerDefinition {
   double Tanh(double x) const {
     return c_.rectified ? std::max(Clipped(x), 0.0) : std::tanh(Clipped(x));
   }
-  // Products of a gate's rows with the data and with `state`, and their biases.
+  // Product of a gate's row with the data or with `state`, plus the biases.
   double FromData(std::int64_t d, std::int64_t n, std::int64_t t, std::int64_t row) const {
     double sum = o_.b.At({d, row});
     for (std::int64_t k = 0; k < kInputs; ++k) sum += o_.w.At({d, row, k}) * o_.x.At({t, n, k});
@@ -147,7 +147,7 @@ class LayerDefinition {
   std::int64_t steps_;
 };
 
-// With the dimension `axis` of the batch moved to the front.
+// Moves dimension `axis`, the batch, to the front.
 Array BatchFirst(const Array& a, std::size_t axis) {
   Array moved = a;
   moved.shape.erase(moved.shape.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -215,7 +215,7 @@ void ExpectDefinition(const RecurrentCase& c, std::int64_t steps, bool loop) {
   if (o.gates == 4) ExpectEqual((*results)[2], expected.cell, 1e-5);
 }
 
-// Few steps are operators one after the other, more are a loop.
+// Few steps become operators in sequence, more steps become a loop.
 TEST_P(Recurrent, DoesWhatItsDefinitionDoes) {
   ExpectDefinition(GetParam(), 4, false);
   ExpectDefinition(GetParam(), 5, true);
@@ -252,8 +252,8 @@ const RecurrentCase kRecurrent[] = {
 INSTANTIATE_TEST_SUITE_P(Layers, Recurrent, testing::ValuesIn(kRecurrent),
                          [](const auto& tested) { return tested.param.name; });
 
-// A cell without weights but for its biases: f of the first step's bias, by each function that the
-// format has. Numbers go to the functions that take one, in their order.
+// A cell with biases but zero weights: f(bias of the first step), for each activation function of
+// ONNX. Parameters go to the functions that take one, in order.
 TEST(RecurrentLayers, Functions) {
   struct Case {
     const char* name;
@@ -291,7 +291,7 @@ TEST(RecurrentLayers, Functions) {
     auto* functions = model.proto().mutable_graph()->mutable_node(0)->add_attribute();
     functions->set_name("activations");
     functions->set_type(onnx::AttributeProto::STRINGS);
-    functions->add_strings("Tanh");  // takes none of the numbers
+    functions->add_strings("Tanh");  // takes no parameter
     functions->add_strings(c.name);
     Array expected = Array::Filled({2, 1, 4});
     for (std::size_t i = 0; i < 4; ++i) {
@@ -303,7 +303,7 @@ TEST(RecurrentLayers, Functions) {
   }
 }
 
-// Of a layer whose first result nobody asks for, and of one that is refused.
+// A layer whose first result is unused, and a layer that is rejected.
 TEST(RecurrentLayers, LastStateAlone) {
   const RecurrentCase c{.name = "", .op = "GRU"};
   const LayerOperands o(c);
@@ -323,9 +323,9 @@ TEST(RecurrentLayers, LastStateAlone) {
                                                  "weights are of 1"));
 }
 
-// Weights of integers, [inputs,4*hidden], with a scale and a zero point for each column or
-// direction. Data and states whose ranges are 255 steps of a power of two are not rounded, so that
-// one step is what LSTM makes of the weights as reals.
+// Integer weights [inputs,4*hidden] with a scale and a zero point for each column or direction. The
+// ranges of data and states are 255 steps of a power of two, so they are not rounded, and one step
+// equals LSTM with the weights as reals.
 TEST(RecurrentLayers, DynamicallyQuantized) {
   const RecurrentCase c{.name = "", .op = "LSTM", .direction = "bidirectional"};
   for (const bool per_column : {false, true}) {
@@ -356,7 +356,7 @@ TEST(RecurrentLayers, DynamicallyQuantized) {
     whole(o.x, -100);
     const auto directions = static_cast<std::size_t>(kSequences * kHidden);
     whole(o.h, -120);
-    o.h.v[directions] = -120.0 / 64, o.h.v[directions + 1] = 135.0 / 64;  // of the other one
+    o.h.v[directions] = -120.0 / 64, o.h.v[directions + 1] = 135.0 / 64;  // of the other direction
     o.x.shape[0] = 1;
     o.x.v.resize(static_cast<std::size_t>(kSequences * kInputs));
     LayerResults expected = LayerDefinition(c, o, 1).Run();

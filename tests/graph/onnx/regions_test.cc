@@ -1,5 +1,5 @@
-// Where MaxPool's elements lay, regions of images, determinants: against loops that say what each
-// operator does.
+// Indices of MaxPool, regions of images and determinants, compared with loops that define each
+// operator.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace def = onnx_definitions;
 using def::Array;
 using def::Window;
 
-// The first largest element of each window, by its position in all of x.
+// Returns the position in all of x of the first largest element of each window.
 Array PlacesOfLargest(const Array& x, const Array& pooled, const Window& w, bool columns_first) {
   Array places = Array::Filled(pooled.shape);
   def::ForEach(pooled.shape, [&](const Ints& index) {
@@ -54,7 +54,8 @@ Tensor SecondOutput(OneOperator& op, const Array& x, DataType dtype = kFloat32) 
 }
 
 TEST(OnnxRegions, PlacesOfMaxPool) {
-  // Few different numbers, all below zero: ties, and what is not there is no element.
+  // Few different numbers, all below zero: the data has ties, and padding must not count as an
+  // element.
   const Array x = Array::Made({2, 3, 7, 5}, 3, -4, -1);
   Window padded{.kernel = {3, 2}, .strides = {2, 1}, .pads = {1, 1, 1, 0}};
   Window dilated{.kernel = {2, 2}, .dilations = {3, 2}};
@@ -84,7 +85,8 @@ struct RegionCase {
   double scale = 0.5;
 };
 
-// The element of an image between its neighbours, or the largest of their weighted elements.
+// Interpolates between the neighbors of a position, or returns the largest of the weighted
+// neighbors.
 double SampleAt(const Array& x, std::int64_t n, std::int64_t c, double y, double z, bool largest) {
   const std::int64_t h = x.shape[2], w = x.shape[3];
   if (y < -1 || z < -1 || y > static_cast<double>(h) || z > static_cast<double>(w)) return 0;
@@ -145,7 +147,7 @@ OneOperator RoiModel(const Array& x, const Array& regions, const Array& images,
 
 TEST(OnnxRegions, RoiAlign) {
   const Array x = Array::Made({2, 3, 6, 9}, 7, -9, 9);
-  // Within the image, smaller than an element, over its borders, outside of it.
+  // Regions within the image, smaller than an element, across its borders, and outside of it.
   const Array regions{{5, 4},
                       {1, 2, 11, 9, 4, 4, 4.5, 4.25, -6, -3, 30, 20, 2, 13, 9, 30, 0, 0, 18, 12}};
   const Array images{{5}, {0, 1, 1, 0, 1}};
@@ -157,7 +159,8 @@ TEST(OnnxRegions, RoiAlign) {
   }
 }
 
-// As many samples as a region is large, along each dimension; none of a region without length.
+// Adaptive sampling: the number of samples along each dimension is the size of the region; a region
+// of size zero has none.
 RegionCase Adapted(RegionCase how, const Array& regions, std::int64_t region, bool rows) {
   const std::int64_t first = rows ? 1 : 0;
   double length = (regions.At({region, first + 2}) - regions.At({region, first})) * how.scale;
@@ -169,7 +172,7 @@ RegionCase Adapted(RegionCase how, const Array& regions, std::int64_t region, bo
 
 TEST(OnnxRegions, RoiAlignOfAsManySamplesAsARegionIsLarge) {
   const Array x = Array::Made({2, 3, 6, 9}, 7, -9, 9);
-  // Also one that is many times as large as the image, and one that ends in front of its begin.
+  // Includes a region many times as large as the image, and one whose end is before its beginning.
   const Array regions{{7, 4}, {1, 2,  11, 9, 4,  4,  4.5, 4.25, -6, -3, 30,  20,  2,  13,
                                9, 30, 0,  0, 18, 12, 9,   9,    3,  3,  -80, -70, 90, 85}};
   const Ints images = {0, 1, 1, 0, 1, 0, 1};
@@ -211,7 +214,7 @@ TEST(OnnxRegions, RoiAlignOfAsManySamplesAsARegionIsLarge) {
   EXPECT_NE(largest.status().message().find("sampling_ratio 0"), std::string::npos);
 }
 
-// By the first row, times the determinants of what is left without it and each column.
+// Laplace expansion along the first row.
 double Determinant(const Array& m) {
   const std::int64_t n = m.shape[0];
   if (n == 1) return m.v[0];
@@ -238,7 +241,7 @@ TEST(OnnxRegions, Determinants) {
     }
     ExpectEqual(OneOperator("Det", x, 11).Run(), expected, 1e-5);
   }
-  // Rows have to change places; nothing is left to divide by.
+  // One case needs a row exchange, one has a zero pivot.
   ExpectEqual(OneOperator("Det", {{2, 2}, {0, 2, 3, 1}}, 11).Run(), {{}, {-6}});
   ExpectEqual(OneOperator("Det", {{3, 3}, {0, 1, 2, 0, 3, 4, 0, 5, 6}}, 11).Run(), {{}, {0}});
   ExpectEqual(OneOperator("Det", {{1, 2, 2}, {1, 2, 2, 4}}, 11).Run(), {{1}, {0}});

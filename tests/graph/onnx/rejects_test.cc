@@ -1,4 +1,4 @@
-// Bad models, each with its exact message.
+// Invalid models, each with its exact message.
 
 #include <gtest/gtest.h>
 
@@ -649,7 +649,7 @@ TEST(OnnxRejectsBytes, EveryTruncationWithoutACrash) {
     refused += ImportOnnx(std::string_view(bytes).substr(0, size), "cut").ok() ? 0 : 1;
   }
   EXPECT_EQ(refused, static_cast<int>(bytes.size()));
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");  // protobuf keeps quiet
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");  // protobuf prints nothing
 }
 
 TEST(LoadGraph, NamesTheFileAndWhatItExpected) {

@@ -1,5 +1,5 @@
-// Resize, Upsample, and Pad with the tensor's own elements: examples of the format's documentation,
-// and all combinations of modes against what the modes mean.
+// Resize, Upsample, and Pad with elements of the tensor: examples of the ONNX documentation, and
+// all combinations of modes compared with the definitions of the modes.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using def::Array;
 struct ResizeCase {
   const char* name;
   Array x;
-  Doubles scales;  // or
+  Doubles scales;  // used if sizes is empty
   Ints sizes;
   std::vector<std::pair<const char*, const char*>> text = {};  // attributes
   Array expected = {};
@@ -36,7 +36,7 @@ Array Counted(std::int64_t height, std::int64_t width) {
   return image;
 }
 
-// The columns `columns` of the rows `rows` of an image of 4 columns that counts from 1.
+// Returns `rows` and `columns` of an image with 4 columns that counts from 1.
 Array Picked(const Ints& rows, const Ints& columns) {
   Array image = Image(std::ssize(rows), std::ssize(columns), {});
   for (std::int64_t row : rows) {
@@ -53,7 +53,7 @@ std::pair<const char*, const char*> Coordinates(const char* mode) {
 }
 std::pair<const char*, const char*> Rounding(const char* mode) { return {"nearest_mode", mode}; }
 
-// Of the documentation of Resize; of large ones the first row only.
+// The examples of the documentation of Resize; of large results only the first row.
 std::vector<ResizeCase> Documented() {
   return {
       {"scales_nearest_up", Counted(2, 2), {1, 1, 2, 3}, {}, {}, Image(4, 6, {1, 1, 1, 2, 2, 2,
@@ -179,7 +179,7 @@ TEST(OnnxResize, AsDocumented) {
   }
 }
 
-// Where output position `to` lies between the input elements.
+// Returns the input coordinate of output position `to`.
 double PositionOf(const std::string& coordinates, double to, double from_size, double to_size,
                   double scale) {
   if (coordinates == "asymmetric") return to / scale;
@@ -195,7 +195,7 @@ double PositionOf(const std::string& coordinates, double to, double from_size, d
   return centre - 0.5;
 }
 
-// How much an element at distance `d` counts.
+// Returns the weight of an element at distance `d`.
 double Kernel(const std::string& mode, double d, double a) {
   d = std::abs(d);
   if (mode == "linear") return std::max(0.0, 1 - d);
@@ -212,7 +212,7 @@ double NearestOf(const std::string& rounding, double x) {
   return x - below < above - x ? below : above;
 }
 
-// Of every input element along one dimension its part in the output element at `x`.
+// Returns the weight of every input element along one dimension for the output element at `x`.
 Doubles PartsOf(const std::string& mode, const std::string& rounding, double x, std::int64_t size,
                 double a, bool exclude_outside) {
   Doubles parts(static_cast<std::size_t>(size), 0);
@@ -281,8 +281,8 @@ TEST(OnnxResize, EveryModeByItsMeaning) {
   }
 }
 
-// What each element of a dimension adds to position x of the output: the kernel is as wide as the
-// elements that one of the output stands for, and all parts are 1 in sum.
+// Returns the weight of each element of a dimension for output position x, with antialiasing: the
+// kernel covers all input elements that map to one output element, and the weights sum to 1.
 Doubles SmoothPartsOf(const std::string& mode, double x, std::int64_t size, double scale, double a,
                       bool exclude_outside) {
   Doubles parts(static_cast<std::size_t>(size));
@@ -304,7 +304,8 @@ TEST(OnnxResize, Antialiased) {
   const Array x = Array::Made({1, 2, 13, 40}, 34, -9, 9);
   for (const char* mode : {"linear", "cubic"}) {
     for (const char* coordinates : {"half_pixel", "align_corners", "asymmetric"}) {
-      // A few taps, and so many that they are a product; the first one also grows a dimension.
+      // Few taps, and enough taps that they become a matrix product. The first case also enlarges a
+      // dimension.
       for (const Ints& size : {Ints{17, 19}, Ints{6, 3}}) {
         for (const bool exclude : {false, true}) {
           SCOPED_TRACE(std::string(mode) + " " + coordinates + " to " + std::to_string(size[0]));
@@ -340,7 +341,7 @@ TEST(OnnxResize, Antialiased) {
   }
 }
 
-// Rounded behind each dimension, halves upwards.
+// Results are rounded after each dimension, ties upwards.
 TEST(OnnxResize, AntialiasedIntegersAreRounded) {
   OneOperator resize("Resize", {{1, 1, 2, 4}, {0, 10, 20, 31, 100, 255, 3, 4}}, 18, kUInt8);
   resize.Skip().Skip().List({1, 1, 1, 2}).model().Text("mode", "linear").Int("antialias", 1);
@@ -373,7 +374,7 @@ TEST(OnnxResize, BeforeSet11) {
   OneOperator between("Resize", x, 10);
   between.Vector({1, 1, 1, 2}).model().Text("mode", "linear");
   ExpectEqual(between.Run(), linear);
-  OneOperator empty("Resize", x, 11);  // as PyTorch wrote it: sizes, and scales without elements
+  OneOperator empty("Resize", x, 11);  // as PyTorch wrote it: sizes, and zero-size scales
   empty.With({{0}, {}}).With({{0}, {}}).List({1, 1, 4, 6}).model().Text("mode", "nearest");
   empty.model().Text("coordinate_transformation_mode", "asymmetric").Text("nearest_mode", "floor");
   ExpectEqual(empty.Run(), nearest);
@@ -389,8 +390,8 @@ TEST(OnnxResize, NearestNeighboursOfIntegers) {
   ExpectEqual(resize.Run(), expected);
 }
 
-// What position `i` of a padded dimension shows: the element at the end, the one at the other end,
-// or the one that a mirror at the end shows.
+// Returns the source index of position `i` of a padded dimension: the element at the edge, the
+// wrapped one, or the reflected one.
 std::int64_t SourceOf(const std::string& mode, std::int64_t i, std::int64_t size) {
   if (mode == "edge") return std::clamp<std::int64_t>(i, 0, size - 1);
   while (i < 0 || i >= size) {
@@ -406,7 +407,7 @@ std::int64_t SourceOf(const std::string& mode, std::int64_t i, std::int64_t size
 TEST(OnnxPad, WithItsOwnElements) {
   const Array x = Array::Made({1, 2, 4, 3}, 33, -9, 9);
   for (const char* mode : {"reflect", "edge", "wrap"}) {
-    // The second is more than once around the dimension.
+    // The second case wraps around the dimension more than once.
     for (const Ints& pads : {Ints{0, 0, 2, 1, 0, 0, 1, 2}, Ints{0, 1, 7, 0, 0, 0, 0, 5}}) {
       SCOPED_TRACE(mode);
       Array expected =

@@ -1,5 +1,5 @@
-// Operators that ONNX Runtime's optimizer and quantizer leave in files, against their definitions
-// in double precision.
+// Operators that ONNX Runtime's optimizer and quantizer write, compared with their definitions in
+// double precision.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using onnx_definitions::Array;
 using onnx_definitions::ForEach;
 using testing::HasSubstr;
 
-// An operand of the node; absent without a shape and contents.
+// An operand of the node; omitted if it has neither a shape nor contents.
 struct Operand {
   Array array = {};
   DataType dtype = kFloat32;
@@ -27,7 +27,7 @@ struct Operand {
 
 using Attributes = std::function<void(OnnxBuilder&)>;
 
-// The node's model; its first operand is an input of the network, the others are constants.
+// Model with that node. Its first operand is an input of the network, the others are constants.
 OnnxBuilder ModelOf(const std::string& op, const std::vector<Operand>& operands,
                     const Strings& outputs, const Attributes& attributes,
                     const std::string& domain) {
@@ -74,7 +74,7 @@ std::string Refusal(const std::string& op, const std::vector<Operand>& operands,
   return std::string(graph.status().message());
 }
 
-// Numbers of about -2.5 to 2.5, the same in float32 and in double precision.
+// Numbers of about -2.5 to 2.5, equal in float32 and in double precision.
 Array Reals(Ints shape, int seed) {
   Array array = Array::Made(std::move(shape), seed, -80, 80);
   for (double& v : array.v) v /= 32;
@@ -93,7 +93,7 @@ double TanhGelu(double x) {
   return x / 2 * (1 + std::tanh(inner));
 }
 
-// x plus an element of `bias` for each of its last dimension.
+// x plus an element of `bias` for each index of its last dimension.
 Array PlusLast(Array x, const Array& bias) {
   const std::size_t columns = bias.v.size();
   for (std::size_t i = 0; i < x.v.size(); ++i) x.v[i] += bias.v[i % columns];
@@ -175,12 +175,12 @@ TEST(OnnxRuntimeDomain, FusedGemmActivates) {
               Mapped(sum, [](double v) { return v < 0 ? std::expm1(v) / 4 : v; }), 1e-5);
 }
 
-// Every combination of what is transposed: rows, columns and batches are of different sizes.
+// Every combination of transpositions: rows, columns and batches have different sizes.
 TEST(OnnxRuntimeDomain, FusedMatMulTransposes) {
   for (int flags = 0; flags < 16; ++flags) {
     const bool ta = flags & 1, tb = flags & 2, ba = flags & 4, bb = flags & 8;
     SCOPED_TRACE(flags);
-    // [2,3] batches of [4,5] x [5,6]; a batch that is transposed lies behind the first dimension.
+    // [2,3] batches of [4,5] x [5,6]. A transposed batch dimension comes after the first dimension.
     const auto shape = [](std::int64_t rows, std::int64_t columns, bool trans, bool batch) {
       if (trans) std::swap(rows, columns);
       return batch ? Ints{rows, 2, 3, columns} : Ints{2, 3, rows, columns};
@@ -207,7 +207,7 @@ TEST(OnnxRuntimeDomain, FusedMatMulTransposes) {
   }
 }
 
-// Rows less their mean (unless `rms`), by the root of the mean of their squares.
+// Rows minus their mean (unless `rms`), divided by their root mean square.
 Array NormalizedRows(const Array& x, const Array& gamma, const Array& beta, double epsilon,
                      bool rms, Array* means = nullptr) {
   Array result = x;
@@ -244,7 +244,7 @@ TEST(OnnxRuntimeDomain, SkipLayerNormalizations) {
                            {"y", "", "", "s"}, epsilon);
   ExpectEqual(rms[0], NormalizedRows(sum, gamma, {}, 0.125, true), 1e-5);
   ExpectEqual(rms[1], sum, 1e-6);
-  // Neither beta nor bias, and an epsilon that hardly counts; then ONNX's own domain.
+  // Without beta and bias, and with an epsilon of little effect; then in ONNX's own domain.
   Array plain = x;
   for (std::size_t i = 0; i < plain.v.size(); ++i) plain.v[i] += skip.v[i % skip.v.size()];
   ExpectEqual(RunNode("SkipLayerNormalization", {{x}, {skip}, {gamma}})[0],
@@ -289,7 +289,7 @@ TEST(OnnxRuntimeDomain, EmbedLayerNormalization) {
 struct MaskCase {
   const char* name;
   Array mask = {};  // as the operator takes it
-  Array seen = {};  // 1 where it allows a key: [batch, 1 or queries, keys]
+  Array seen = {};  // 1 where a key is allowed: [batch, 1 or queries, keys]
   bool causal = false, biased = false, past = false;
 };
 
@@ -344,7 +344,7 @@ Array Attended(const MaskCase& c, const Array& q, const Array& k, const Array& v
   return result;
 }
 
-// Columns `first` … of rows [B,S,…] as heads, behind `past` if that has rows.
+// Returns columns `first` … of rows [B,S,…] as heads, appended to `past` if that has rows.
 Array HeadsOf(const Array& rows, std::int64_t first, const Array& past) {
   const std::int64_t before = past.v.empty() ? 0 : past.shape[2];
   Array result = Array::Filled({kBatches, kHeads, before + kRows, kWidth});
@@ -418,7 +418,7 @@ TEST(OnnxRuntimeDomain, MultiHeadAttention) {
   }
 }
 
-// All in one operand, keys and values in one, and keys and values whose heads are apart already.
+// All in one operand, keys and values in one operand, and keys and values with separate heads.
 TEST(OnnxRuntimeDomain, MultiHeadAttentionOfPackedOperands) {
   const MaskCase plain{.name = ""};
   const auto set = [&](OnnxBuilder& m) { SetAttention(m, plain, 1); };
@@ -484,7 +484,7 @@ TEST(OnnxRuntimeDomain, MatMulIntegerToFloat) {
   }
 }
 
-// Of numbers that are multiples of a scale which is a power of two: nothing is rounded.
+// The numbers are multiples of a scale that is a power of two, so nothing is rounded.
 TEST(OnnxRuntimeDomain, DynamicQuantizeMatMul) {
   Array a = Array::Made({3, 4}, 40, -100, 155), b = Array::Made({4, 5}, 41, -128, 127);
   a.v[0] = -100, a.v[1] = 155;  // 255 steps
@@ -497,7 +497,7 @@ TEST(OnnxRuntimeDomain, DynamicQuantizeMatMul) {
   }
   const std::vector<Operand> operands = {{a}, {b, kInt8}, {scales}, {zeros, kInt8}, {bias}};
   ExpectEqual(RunNode("DynamicQuantizeMatMul", operands)[0], expected, 1e-6);
-  // Of nothing but zeros there is no range; nothing is left but the bias.
+  // An all-zero tensor has no range; only the bias is left.
   const Array nothing = Array::Filled({3, 4}), none = Array::Filled({3, 5});
   const std::vector<Operand> zero = {{nothing}, {b, kInt8}, {scales}, {zeros, kInt8}, {bias}};
   ExpectEqual(RunNode("DynamicQuantizeMatMul", zero)[0], PlusLast(none, bias));

@@ -1,4 +1,4 @@
-// Sequences and optional values, of which only tensors are left.
+// Sequences and optional values; after the import only tensors remain.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Inputs x = [1,2,3] and z = [4,5,6,7]; the output is y.
+// Inputs x = [1,2,3] and z = [4,5,6,7]; output y.
 OnnxBuilder Sequences(std::int64_t opset = 18) {
   OnnxBuilder model(opset);
   model.Input("x", {3}).Input("z", {4}).Output("y");
@@ -69,14 +69,15 @@ TEST(OnnxSequences, SplitAndJoined) {
   sized.Node("SequenceInsert", {"s", "x"}, {"t"});
   sized.Node("ConcatFromSequence", {"t"}, {"y"}).Int("axis", 0);
   EXPECT_THAT(Made(sized), ElementsAre(4, 5, 6, 7, 1, 2, 3));
-  for (const std::int64_t opset : {12, 18}) {  // sizes of a split were an attribute before 13
+  for (const std::int64_t opset :
+       {12, 18}) {  // before opset 13, the sizes of a split were an attribute
     OnnxBuilder stacked = Sequences(opset);
     stacked.Node("SplitToSequence", {"z"}, {"s"}).Int("keepdims", 0);
     stacked.Node("ConcatFromSequence", {"s"}, {"t"}).Int("axis", -1).Int("new_axis", 1);
     stacked.Node("Neg", {"t"}, {"y"});
     EXPECT_THAT(Made(stacked), ElementsAre(-4, -5, -6, -7));
   }
-  OnnxBuilder whole = Sequences();  // of parts that are as large as numbers are
+  OnnxBuilder whole = Sequences();  // with parts as large as integers go
   Tensor most(TensorType{{}, kInt64});
   most.As<std::int64_t>()[0] = std::numeric_limits<std::int64_t>::max();
   whole.Initializer("size", most);
@@ -197,7 +198,7 @@ TEST(OnnxSequences, SaysWhatIsNoTensor) {
   EXPECT_THAT(Refusal(many), HasSubstr("20000 elements, expected at most 16384"));
 }
 
-// A sequence `s` of 100 times x, and a computed number i.
+// A sequence `s` of 100 times x, and a computed index i.
 OnnxImport LongSequence() {
   OnnxImport import;
   import.opset = 18;
@@ -266,7 +267,7 @@ TEST(OnnxSequences, OperatorsOfTensorsAreNone) {
   EXPECT_FALSE(IsSequenceOperator(foreign));
 }
 
-// A sparse tensor of float32[2,4] with values 5 and 7.
+// Sets a sparse tensor of float32[2,4] with values 5 and 7.
 void SetSparse(onnx::SparseTensorProto& sparse, const std::string& name, const Ints& places,
                const Ints& places_shape, const Ints& shape = {2, 4}) {
   onnx::TensorProto& values = *sparse.mutable_values();

@@ -1,4 +1,4 @@
-// Short-time Fourier transforms against sums over each frame.
+// Short-time Fourier transforms compared with sums over each frame.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

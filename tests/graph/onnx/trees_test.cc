@@ -1,4 +1,4 @@
-// Decision trees and scalers of ai.onnx.ml, against walks written out.
+// Decision trees and scalers of ai.onnx.ml, compared with tree walks written out in this file.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// x [rows, 2] and an operator of ai.onnx.ml that reads it and makes y (and z).
+// x [rows, 2] and an operator of ai.onnx.ml that reads x and computes y (and z).
 OnnxBuilder MlModel(const std::string& op, std::int64_t rows, DataType dtype = kFloat32) {
   OnnxBuilder model(17);
   auto* ml = model.proto().add_opset_import();
@@ -70,7 +70,7 @@ Tensor Rows() { return MakeTensor(kFloat32, {4, 2}, {2, 0, 1, 1, 1, 2, -1, 1.5})
 TEST(OnnxTrees, EveryComparisonAndWhatIsNoNumber) {
   struct ModeCase {
     const char* mode;
-    std::vector<double> expected;  // of x1 = 1, 2, 3, NaN: 100 for yes
+    std::vector<double> expected;  // for x1 = 1, 2, 3, NaN; 100 means yes
   };
   const ModeCase kModes[] = {
       {"BRANCH_LEQ", {100, 100, 200, 200}}, {"BRANCH_LT", {100, 200, 200, 200}},
@@ -130,7 +130,7 @@ TEST(OnnxTrees, ClassesByTheirScores) {
   EXPECT_EQ(made[0].dtype(), kInt64);
   EXPECT_THAT(ValuesOf(made[0]), ElementsAre(10, -20, 30, -20));
   EXPECT_THAT(ValuesOf(made[1]), ElementsAre(0.5, 0.25, 0, 0, 0.75, 0, 0, 0.25, 0.75, 0, 0.75, 0));
-  // All weights are of one of two classes: positive ones are its probability.
+  // All weights belong to one of two classes: positive weights are its probability.
   OnnxBuilder positive = MlModel("TreeEnsembleClassifier", 4);
   AddTrees(positive);
   AddWeights(positive, "class", {1, 1, 1, 1}, {0.25F, 0.5F, 0, 0.25F});
@@ -139,7 +139,7 @@ TEST(OnnxTrees, ClassesByTheirScores) {
   ASSERT_EQ(halves.size(), 2);
   EXPECT_THAT(ValuesOf(halves[0]), ElementsAre(3, 4, 3, 4));
   EXPECT_THAT(ValuesOf(halves[1]), ElementsAre(0, 0.5, 0, 0.75, 0, 0.25, 0, 0.75));
-  // Others are the side of zero that they lie on.
+  // Other weights are classified by their sign.
   OnnxBuilder mixed = MlModel("TreeEnsembleClassifier", 4);
   AddTrees(mixed);
   AddWeights(mixed, "class", {0, 0, 0, 0}, {-2, 1, -0.5F, 0.5F});

@@ -1,4 +1,4 @@
-// Windows over volumes, against loops over every output element and tap.
+// Windows over volumes, compared with loops over every output element and tap.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ struct Volume {
   Ints strides = {1, 1, 1}, dilations = {1, 1, 1}, pads = {0, 0, 0, 0, 0, 0};
 };
 
-// Sizes of the output, rounded down.
+// Returns the sizes of the output, rounded down.
 Ints OutputsOf(const Ints& shape, const Volume& v) {
   Ints outputs;
   for (std::size_t d = 0; d < 3; ++d) {
@@ -29,7 +29,7 @@ Ints OutputsOf(const Ints& shape, const Volume& v) {
   return outputs;
 }
 
-// Calls `visit(tap, place in the volume, whether it is inside)` for the window at output `at`.
+// Calls `visit(tap, position in the volume, whether it is inside)` for the window at output `at`.
 template <typename Visit>
 void ForTapsOf(const Volume& v, const Ints& shape, const Ints& at, const Visit& visit) {
   def::ForEach(v.kernel, [&](const Ints& tap) {
@@ -121,7 +121,7 @@ TEST(OnnxVolume, Pools) {
   }
 }
 
-// The last window reaches beyond the volume in every dimension.
+// The last window extends beyond the volume in every dimension.
 TEST(OnnxVolume, PoolRoundedUp) {
   const Volume v{.kernel = {2, 2, 2}, .strides = {2, 2, 2}};
   const Array x = Array::Made({1, 1, 3, 3, 3}, 25, -90, 90);
@@ -135,7 +135,8 @@ TEST(OnnxVolume, PoolRoundedUp) {
   ExpectEqual(pool.Run(), most);
 }
 
-// Every element of the data, times the window, added where it belongs; [I,O/group,kd,kh,kw].
+// Adds every element of the data, times the window, at its positions; the weight is
+// [I,O/group,kd,kh,kw].
 Array Spread(const Array& x, const Array& w, const Volume& v, const Ints& outputs,
              std::int64_t group) {
   const std::int64_t in = w.shape[0] / group, out = w.shape[1];
@@ -176,7 +177,7 @@ TEST(OnnxVolume, TransposedConvolution) {
   }
 }
 
-// Pads that give the sizes; what the window does not reach has nothing but the bias.
+// Pads follow from the output sizes. Elements that no window reaches contain only the bias.
 TEST(OnnxVolume, TransposedConvolutionToAShape) {
   const Array x = Array::Made({1, 2, 3, 3, 2}, 34, -9, 9);
   const Array w = Array::Made({2, 2, 3, 2, 3}, 35, -5, 5), bias{{2}, {10, 20}};
@@ -197,7 +198,7 @@ TEST(OnnxVolume, TransposedConvolutionToAShape) {
   ExpectEqual(row.Run(), {{1, 1, 7}, {101, 110, 102, 120, 100, 100, 100}});
 }
 
-// sum (x - 3) * (w - zero of the channel), padding being 3.
+// sum (x - 3) * (w - zero of the channel), with a padding of 3.
 TEST(OnnxVolume, ConvolutionOfIntegers) {
   const Array x = Array::Made({2, 4, 4, 3, 4}, 36, 0, 255);
   for (const Volume& v : kVolumes) {

@@ -1,5 +1,5 @@
-// Plugins that are wrong: at load, one way for each ROUGH_ that is defined; else their strategies
-// and their template do what they may not.
+// Faulty plugins: each ROUGH_ macro selects one fault at load. Without a macro, the strategies and
+// the template break their contracts.
 
 #include <cstdint>
 #include <stdexcept>
@@ -41,7 +41,7 @@ void Space(const tw_task*, tw_space* space, tw_schedule*, const tw_host* tw) {
   const std::int64_t ways[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
   tw->knob_integer(space, "way", ways, 10);
 }
-/// Each way is refused.
+/// Every one of these calls is rejected.
 void Apply(const tw_task*, tw_config* config, tw_schedule* s, const tw_host* tw) {
   const tw_stage sum = tw->stage(s, "reduce");
   const tw_loop axis = tw->spatial(s, sum, 0);

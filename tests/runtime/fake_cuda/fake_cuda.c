@@ -1,12 +1,12 @@
-// Stands for the CUDA driver in tests: device memory is host memory, time is a counter, and what a
-// kernel does follows from its name alone, or from a function of the test (fake_cuda.h). Built
-// several times:
-//   FAKE_NO_GRAPHS  an older driver, without graphs, and a device with less shared memory
-//   FAKE_OLD        one without a function that is needed
+// Fake CUDA driver for tests: device memory is host memory, time is a counter, and the effect of a
+// kernel follows from its name alone, or from a function of the test (fake_cuda.h). Built several
+// times:
+//   FAKE_NO_GRAPHS  an older driver without graphs, and a device with less shared memory
+//   FAKE_OLD        a driver without a required function
 //   FAKE_NO_DEVICE  no device
 //   FAKE_BROKEN     cuInit fails
-// A file hang_at beside the library has the number of the launch of a process that never ends (1:
-// the first); workers get no environment variables of others.
+// A file hang_at next to the library has the number of the launch of a process that never ends (1:
+// the first); workers do not inherit environment variables.
 #define _GNU_SOURCE
 #include "tests/runtime/fake_cuda/fake_cuda.h"
 
@@ -42,8 +42,8 @@ static void* executor_context = NULL;
 typedef struct {
   char name[256];
   int parameters;
-  unsigned most_shared;  // that a launch may ask for
-  int is_dense;          // of those that are known by name
+  unsigned most_shared;  // maximum that a launch may request
+  int is_dense;          // one of the kernels known by name
 } Function;
 static Function functions[kMaxFunctions];
 static int function_count = 0;
@@ -161,7 +161,7 @@ API cuCtxPopCurrent_v2(void** context) {
   return 0;
 }
 
-// --- modules: their text, of which nothing but the kernels' names and parameters matters ---
+// --- modules: only the names and parameters of the kernels in their text are used ---
 API cuModuleLoadDataEx(void** module, const void* image, unsigned options, int* keys,
                        void** values) {
   if (sticky != 0) return sticky;
@@ -181,7 +181,7 @@ API cuModuleUnload(void* module) {
   --counts.modules;
   return 0;
 }
-// Parameters of a kernel of PTX, -1 if there is no such kernel.
+// Number of parameters of a PTX kernel, -1 if there is no such kernel.
 static int ParametersOf(const char* ptx, const char* name) {
   char entry[sizeof functions->name + 16];
   snprintf(entry, sizeof entry, ".entry %s(", name);
@@ -201,7 +201,7 @@ static int AddFunction(void** function, const char* name, int parameters) {
   *function = added;
   return 0;
 }
-// The number in a file beside the library; -1 without such a file.
+// Returns the number in a file next to the library; -1 without such a file.
 static long ReadNumber(const char* name) {
   Dl_info self;
   if (dladdr((void*)&ReadNumber, &self) == 0) return -1;
@@ -255,7 +255,7 @@ API cuMemAlloc_v2(uint64_t* address, size_t bytes) {
   int slot = 0;
   while (slot < kMaxMemories && memories[slot].address != 0) ++slot;
   if (slot == kMaxMemories) return kUnknown;
-  // As the device's: aligned, and full of what nobody may rely on.
+  // Like device memory: aligned, with undefined contents.
   void* memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
   memset(memory, 0xA5, bytes);
   *address = (uint64_t)(uintptr_t)memory;
@@ -398,7 +398,7 @@ API cuEventDestroy_v2(void* event) {
 API cuEventRecord(void* event, void* stream) {
   (void)stream;
   *(double*)event = now_us;
-  return 0;  // errors of kernels show later
+  return 0;  // errors of kernels are reported later
 }
 API cuEventElapsedTime(float* milliseconds, void* start, void* end) {
   *milliseconds = (float)((*(double*)end - *(double*)start) * 1e-3);
@@ -430,7 +430,7 @@ API cuGraphLaunch(void* executable, void* stream) {
   if (stream == &non_blocking_stream) return 1;
   const Graph* graph = executable;
   ++counts.replays;
-  // A replay saves what single launches cost: 1 of 20 us each.
+  // A replay avoids the cost of single launches: 1 instead of 20 us each.
   for (int i = 0; i < graph->count; ++i) Execute(&graph->launches[i]);
   now_us -= graph->count;
   return sticky;
@@ -446,7 +446,7 @@ API cuGraphDestroy(void* graph) {
 }
 #endif
 
-// --- NVML, in the same file: another library in a real driver ---
+// --- NVML, in the same file: a separate library in a real driver ---
 API nvmlInit_v2(void) { return 0; }
 API nvmlDeviceGetHandleByPciBusId_v2(const char* id, void** device) {
   *device = &now_us;
@@ -460,7 +460,7 @@ API nvmlDeviceGetClockInfo(void* device, int domain, unsigned* mhz) {
 API nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* reasons) {
   (void)device;
 #ifdef FAKE_NO_GRAPHS
-  *reasons = 0x40;  // this one is hot
+  *reasons = 0x40;  // this device is hot
 #else
   *reasons = 0x4;
 #endif

@@ -1,5 +1,5 @@
-// Stands for cuDNN and cuBLAS in tests, beside the fake driver: device memory is host memory. It
-// computes from what was described by its functions, in their documented order of arguments.
+// Fake cuDNN and cuBLAS for tests, used with the fake driver: device memory is host memory. They
+// compute from the descriptors set by their functions, in the documented order of arguments.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
