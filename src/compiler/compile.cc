@@ -1,5 +1,5 @@
-// From a graph to a library that was checked: plan, code for all kernels by several threads,
-// tables, constants, link, check; then the library gets its name.
+// Compilation of a graph into a checked library: plan, code of all kernels by several threads,
+// tables, constants, link, check. Only then the library gets its name.
 
 #include "src/compiler/compile.h"
 
@@ -42,7 +42,8 @@
 namespace tilewright {
 namespace {
 
-/// Whether functions may begin with it: an identifier, and not what those of every model do.
+/// Returns true for a valid prefix of functions: an identifier that differs from the prefix of
+/// every model's functions.
 bool IsPrefix(const std::string& name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9') || name == "tilewright") return false;
   for (char c : name) {
@@ -51,12 +52,13 @@ bool IsPrefix(const std::string& name) {
   return true;
 }
 
-/// What runs beside the kernels: the target itself, or this machine where others launch them.
+/// Returns the target of the code around the kernels: the target itself, or this machine if it
+/// launches grids.
 Target HostOf(const Target& target) {
   return DeviceTraitsOf(target).launches_grids ? *Target::Parse("llvm") : target;
 }
 
-/// What of the file a kernel is for: the first of the steps that run it.
+/// Describes the origin of a kernel in the file: the first of the steps that run it.
 std::string KernelOrigin(const Plan& plan, int kernel) {
   const std::string& name = plan.kernels[static_cast<std::size_t>(kernel)].name;
   for (const PlanStep& step : plan.steps) {
@@ -90,7 +92,7 @@ Result<std::vector<std::string>> BuildKernels(const Plan& plan, const CompileOpt
   std::vector<std::thread> threads;
   for (int i = 1; i < options.build_threads; ++i) {
     auto thread = StartThread(work);
-    if (!thread.ok()) break;  // those that there are do the work
+    if (!thread.ok()) break;  // the threads that started do the work
     threads.push_back(*std::move(thread));
   }
   work();
@@ -99,7 +101,7 @@ Result<std::vector<std::string>> BuildKernels(const Plan& plan, const CompileOpt
   return objects;
 }
 
-/// Errors: kUnsupported naming an operator with more tensors than the runtime passes on.
+/// Errors: kUnsupported naming an operator with more tensors than the runtime can pass.
 Status CheckArguments(const Plan& plan, const Target& target) {
   for (const PlanStep& step : plan.steps) {
     std::size_t count = step.buffers.size();
@@ -116,7 +118,7 @@ Status CheckArguments(const Plan& plan, const Target& target) {
   return Status();
 }
 
-/// The step whose kernel needs the most memory beside its tensors, and how much.
+/// Step whose kernel needs the most memory in addition to its tensors, and its size.
 struct LargestWorkspace {
   int node = -1;
   std::int64_t bytes = 0;
@@ -135,7 +137,7 @@ Result<LargestWorkspace> FindLargestWorkspace(const Plan& plan, int threads) {
   return largest;
 }
 
-// What a pointer of 32 bits reaches, and what Linux leaves a program of its 4 GiB of addresses.
+// Range of a pointer of 32 bits, and the part of 4 GiB of addresses that Linux leaves to a program.
 constexpr std::int64_t kMaxBytes = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMaxBytesTogether = std::int64_t{3} << 30;
 
@@ -145,7 +147,7 @@ Status CheckBytes(const std::string& what, std::int64_t bytes, std::int64_t most
       fmt::format("{}: {} bytes, a 32-bit target has at most {}", what, bytes, most));
 }
 
-/// Errors: kUnsupported for what does not fit in the address space of a 32-bit target.
+/// Errors: kUnsupported for sizes beyond the address space of a 32-bit target.
 Status CheckSizes(const Plan& plan, const Target& target, const CodeTraits& traits) {
   if (traits.pointer_bits > 32) return Status();
   for (const PlanStep& step : plan.steps) {
@@ -164,14 +166,15 @@ Status CheckSizes(const Plan& plan, const Target& target, const CodeTraits& trai
                     plan.constant_bytes + plan.arena_bytes + workspace.bytes, kMaxBytesTogether);
 }
 
-/// One of the models of a library: what it was made of, and what is told about it.
+/// One of the models of a library: its plan and its report.
 struct Emitted {
   CompileOptions options;
   Plan plan;
   CompiledModel model;
 };
 
-/// The object of a model's tables, behind those of its kernels. A GPU's kernels are part of it.
+/// Adds the object of a model's tables after those of its kernels. The tables contain a GPU's
+/// kernels.
 Status AddTables(const Emitted& part, int set, const CodeTraits& traits,
                  std::vector<std::string>& objects) {
   const CompileOptions& options = part.options;
@@ -193,8 +196,8 @@ std::string_view BytesOf(const Tensor& tensor) {
   return {reinterpret_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())};
 }
 
-/// The constants of all models one after the other, equal ones once; the plans' buffers get their
-/// offsets there.
+/// Returns the constants of all models one after the other, equal ones once. The plans' buffers get
+/// their offsets there.
 std::vector<const Tensor*> ShareConstants(std::span<Emitted> parts) {
   std::vector<const Tensor*> shared;
   std::multimap<std::uint64_t, std::pair<const Tensor*, std::int64_t>> known;  // with their offset
@@ -271,7 +274,7 @@ std::uint64_t HashOf(const std::vector<Tensor>& constants) {
   return hash;
 }
 
-/// Refuses early what could not be linked in the end.
+/// Rejects early what would fail to link.
 Status CheckRuntime(const CompileOptions& options) {
   if (options.runtime_path.empty()) return ToStatus(RuntimeFor(HostOf(options.target)));
   if (FileExists(options.runtime_path)) return Status();
@@ -281,7 +284,7 @@ Status CheckRuntime(const CompileOptions& options) {
 Status CheckMisses(const CompiledModel& model, OnMiss on_miss) {
   std::vector<std::string> untuned = model.untuned();
   if (on_miss == OnMiss::kWarn || untuned.empty()) return Status();
-  for (std::string& value : untuned) value = SourceName(value);  // as the file calls it
+  for (std::string& value : untuned) value = SourceName(value);  // name in the file
   constexpr std::size_t kMaxNamed = 8;
   const std::size_t named = std::min(untuned.size(), kMaxNamed);
   std::string names = fmt::format("{}", fmt::join(std::span(untuned).first(named), ", "));
@@ -289,7 +292,7 @@ Status CheckMisses(const CompiledModel& model, OnMiss on_miss) {
   return NotFound(fmt::format("{} operators without a record: {}", untuned.size(), names));
 }
 
-/// Everything about a model that needs no code.
+/// Prepares everything of a model that needs no code.
 Result<Emitted> PlanModel(Graph graph, const CompileOptions& options, const CodeTraits& traits,
                           const std::string& library_path) {
   SystemClock clock;
@@ -319,8 +322,8 @@ Result<Emitted> PlanModel(Graph graph, const CompileOptions& options, const Code
   return Emitted{options, std::move(plan), std::move(model)};
 }
 
-/// Writes a library of some models, of one or of several sets of sizes of `name`.
-/// place: whose folder is made when there is something to write; may be null.
+/// Writes a library of one model, or of several shape variants of `name`. place: its folder is
+/// created before the first write; may be null.
 Status EmitLibrary(std::span<Emitted> parts, const std::string& name, const CodeTraits& traits,
                    const std::string& library_path, const UnverifiedLibrary* place) {
   SystemClock clock;
@@ -354,7 +357,7 @@ Status EmitLibrary(std::span<Emitted> parts, const std::string& name, const Code
   return Status();
 }
 
-/// The whole library, operator by operator. source: as imported.
+/// Verifies the whole library, operator by operator. source: as imported.
 Status VerifyAll(const Graph& source, const Plan& plan, const std::string& library_path, int set,
                  CheckProgress& progress, CompileCheck& check) {
   TW_ASSIGN_OR_RETURN(const auto report, VerifyFile(source, library_path, set, progress));
@@ -378,7 +381,7 @@ Json JsonOf(const CompileCheck& check) {
           {"not_proved", check.not_proved}};
 }
 
-/// Of what JsonOf made.
+/// Parses a check from the result of JsonOf.
 CompileCheck CheckOf(const Json& json) {
   CompileCheck check;
   json.at("ran").get_to(check.ran);
@@ -391,7 +394,7 @@ CompileCheck CheckOf(const Json& json) {
   return check;
 }
 
-/// In a process of its own, which may crash or not end. source: as imported, for kAll only.
+/// Checks in a subprocess, which may crash or not end. source: as imported, for kAll only.
 Result<CompileCheck> CheckByRunning(const Emitted& emitted, int set, const Graph* source,
                                     const std::string& library_path) {
   const CompileOptions& options = emitted.options;
@@ -429,7 +432,7 @@ Result<CompileCheck> CheckEmitted(const Emitted& emitted, int set, const Graph* 
   return check;
 }
 
-/// Errors: kInvalidArgument unless the shapes of the inputs say which graph is meant.
+/// Errors: kInvalidArgument unless the shapes of the inputs identify a graph.
 Status CheckShapeVariants(std::span<const Graph> graphs) {
   std::vector<std::string> all;
   for (const Graph& graph : graphs) {
@@ -456,7 +459,7 @@ Status CheckShapeVariants(std::span<const Graph> graphs) {
   return Status();
 }
 
-/// What is told of a library of several models.
+/// Returns the report of a library of several models.
 CompiledModel MergeVariants(std::vector<CompiledModel> variants, const std::string& name,
                             std::string header) {
   CompiledModel all;
@@ -493,7 +496,7 @@ CompiledModel MergeVariants(std::vector<CompiledModel> variants, const std::stri
   return all;
 }
 
-/// The models of a library, and what is looked at before anybody gets it.
+/// Compiles and checks the models of a library.
 Result<CompiledModel> CompileAll(std::vector<Graph> graphs, const CompileOptions& given,
                                  const std::string& library_path) {
   CompileOptions options = given;
@@ -516,7 +519,7 @@ Result<CompiledModel> CompileAll(std::vector<Graph> graphs, const CompileOptions
     options.parameter_path = place->parameter_path();
   }
   const std::string path = checked ? place->path() : library_path;
-  std::vector<std::optional<Graph>> sources;  // as imported, which is what Verify takes
+  std::vector<std::optional<Graph>> sources;  // as imported: input of PartitionLike
   std::vector<Emitted> parts;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < graphs.size(); ++i) {

@@ -1,8 +1,8 @@
-// Configs of other programs' records: tried out before anybody gets them.
+// Trial of configs from other programs' records before a library gets its name.
 //
-// A schedule cannot mean something else than its operator, so a difference would be a bug of ours
-// that no trial of ours has met. All operators are compared in one run, and the first that differs
-// is refused until none does.
+// A schedule cannot change the result of its operator, so a difference would be a bug of this
+// compiler that its own trials have not met. All operators are compared in one run. The record of
+// the first one that differs is refused, until none differs.
 
 #include <algorithm>
 #include <limits>
@@ -18,9 +18,9 @@
 namespace tilewright {
 namespace {
 
-/// What a library does, beside the reference.
+/// Result of comparing a library with the reference.
 struct Verdict {
-  std::optional<std::size_t> bad;  ///< the first operator that is wrong
+  std::optional<std::size_t> bad;  ///< the first wrong operator
   std::string summary;
   std::int64_t operators = 0;
 };
@@ -36,8 +36,8 @@ Result<Json> RunAndCompare(const Graph& graph, const std::string& library_path,
   return verdict;
 }
 
-/// In a process of its own, which may crash or not end; on a GPU, whose driver knows nothing of
-/// forked processes, in this one.
+/// Compares in a subprocess, which may crash or not end. On a GPU, whose driver does not support
+/// forked processes, compares in this process.
 Result<Verdict> Judge(const Graph& graph, const CompiledModel& model, const std::string& path,
                       const CompileOptions& options) {
   const auto run = [&](CheckProgress& progress) { return RunAndCompare(graph, path, progress); };
@@ -58,7 +58,7 @@ Result<Verdict> Judge(const Graph& graph, const CompiledModel& model, const std:
   return verdict;
 }
 
-/// Refuses the workload of the first operator that is wrong. False if none is.
+/// Refuses the record of the first wrong operator. Returns false if none is wrong.
 /// Errors: kInternal if it has no imported config.
 Result<bool> RefuseFirstBad(const CompiledModel& model, const Verdict& verdict,
                             CompileOptions& options) {
@@ -74,7 +74,7 @@ Result<bool> RefuseFirstBad(const CompiledModel& model, const Verdict& verdict,
 Result<CompiledModel> CompileImported(const Graph& graph, const CompileOptions& given,
                                       const std::string& library_path) {
   CompileOptions options = given;
-  options.check = CheckLevel::kNone;  // what is compared below is more
+  options.check = CheckLevel::kNone;  // the comparison below covers more
   UnverifiedLibrary place(library_path, given.parameter_path);
   TW_RETURN_IF_ERROR(place.MakeFolder());
   options.parameter_path = place.parameter_path();

@@ -30,7 +30,7 @@ Status MakeFolder(const std::string& path) {
   return Status();
 }
 
-/// Errors: kInvalidArgument naming the field unless it is there and a text.
+/// Errors: kInvalidArgument naming the field unless it exists and is a text.
 Result<std::string> TextOf(const Json& object, const char* name) {
   if (object.is_object() && object.contains(name) && object[name].is_string()) {
     return object[name].get<std::string>();
@@ -38,7 +38,7 @@ Result<std::string> TextOf(const Json& object, const char* name) {
   return InvalidArgument(fmt::format("field {}: missing or no text", name));
 }
 
-/// False unless it is there and true.
+/// Returns false unless the field exists and is true.
 bool FlagOf(const Json& object, const char* name) {
   return object.is_object() && object.contains(name) && object[name] == true;
 }
@@ -51,7 +51,7 @@ Json KernelJson(const StreamKernel& kernel) {
           {"why", report.explanation}};
 }
 
-/// The kernel but for its stream.
+/// Parses a kernel without its stream.
 Result<StreamKernel> KernelFrom(const Json& json) {
   StreamKernel kernel;
   OperatorReport& report = kernel.report;

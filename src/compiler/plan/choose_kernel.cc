@@ -1,6 +1,6 @@
-// Which kernel a workload gets: the best record, another one that saves changes of layout, a config
-// of the cost model, the default; each has to build with the epilogue as it is, into loops or into
-// a stream of instructions, as its template makes them.
+// Choice of a workload's kernel: the best record, another one that saves layout changes, a config
+// of the cost model, or the default. The kernel must build with the whole epilogue, into loops or
+// into a stream of instructions, as its template does.
 
 #include "src/compiler/plan/choose_kernel.h"
 
@@ -25,7 +25,7 @@
 namespace tilewright {
 namespace {
 
-/// The choice for one workload.
+/// Chooser of the kernel of one workload.
 class KernelChooser {
  public:
   KernelChooser(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
@@ -119,7 +119,7 @@ class KernelChooser {
       auto configs = entry->layout_configs(workload_, target_);
       if (!configs.ok()) continue;
       for (const Config& config : *configs) {
-        // What cannot be built with this epilogue is no choice.
+        // A config that does not build with this epilogue is no option.
         [[maybe_unused]] const Status added = AddOption(*entry, config, found);
       }
     }
@@ -128,7 +128,8 @@ class KernelChooser {
   }
 
  private:
-  /// Adds a kernel if there is none yet in its layouts. Errors: why it cannot be used here.
+  /// Adds a kernel unless one with its layouts exists. Errors: the reason why it cannot be used
+  /// here.
   Status AddOption(const TemplateEntry& entry, const Config& config,
                    std::vector<KernelOption>& found) const {
     if (std::string reason = entry.refuses(workload_, target_); !reason.empty()) {
@@ -149,7 +150,7 @@ class KernelChooser {
     return layouts.shift_data || layouts.multiply_dtype || layouts.winograd_tile > 0;
   }
 
-  /// The kernel with why it is this one.
+  /// Returns the kernel with the reason for it.
   static KernelChoice With(OperatorReport report, KernelChoice built) {
     report.template_key = std::move(built.report.template_key);
     report.config = std::move(built.report.config);
@@ -157,9 +158,9 @@ class KernelChooser {
     return built;
   }
 
-  // What can be built. The report says template and config only.
+  // Building. These reports contain template and config only.
 
-  /// Errors: why the config cannot be used here.
+  /// Errors: the reason why the config cannot be used here.
   Result<KernelChoice> Build(const TemplateEntry& entry, const Config& config) const {
     KernelChoice choice;
     choice.report.template_key = entry.key;
@@ -184,8 +185,8 @@ class KernelChooser {
     return choice;
   }
 
-  /// The kernel that a candidate describes.
-  /// Errors: why it cannot be used here.
+  /// Builds the kernel of a candidate.
+  /// Errors: the reason why it cannot be used here.
   Result<KernelChoice> KernelOf(const Candidate& candidate) const {
     const TemplateEntry* entry = options_.templates->Find(candidate.template_key);
     if (entry == nullptr || entry->version != candidate.template_version) {
@@ -201,7 +202,7 @@ class KernelChooser {
   Result<KernelChoice> BuildAsked(const Candidate& candidate, records::AnswerLevel level) const {
     auto built = KernelOf(candidate);
     if (!built.ok() || level != records::AnswerLevel::kModel) return built;
-    // What a model promises is a guess, a change of layout is sure to take its time.
+    // A model's estimate is a guess; a layout change certainly takes time.
     if (option_ != nullptr && !SameLayouts(option_->layouts, built->layouts)) {
       return Unsupported("other layouts cost the network less");
     }
@@ -211,7 +212,7 @@ class KernelChooser {
     return built;
   }
 
-  /// What a stream costs is known without measuring.
+  /// The cost of a stream is known without measuring.
   Result<KernelChoice> BuildNeighbor(const Candidate& candidate) const {
     const TemplateEntry* entry = options_.templates->Find(candidate.template_key);
     if (entry == nullptr || device_.loops) return Unsupported("its costs are not known");
@@ -219,8 +220,8 @@ class KernelChooser {
                         [&](const Config& config) { return Build(*entry, config); });
   }
 
-  /// The config of a template without a record: AutoTVM's fallback for operators without products
-  /// is the first one.
+  /// Returns the config of a template without a record. For operators without products, AutoTVM's
+  /// fallback is the first config.
   Result<Config> DefaultConfig(const TemplateEntry& entry) const {
     if (!options_.autotvm.has_value() || IsAnchor(workload_.op)) {
       return entry.default_config(workload_, target_);
@@ -250,7 +251,7 @@ class KernelChooser {
                        (reasons.empty() ? "" : " (" + reasons + ")"));
   }
 
-  /// An anchor that no template for GPUs serves: right, and slow.
+  /// Builds the fixed schedule of an anchor that no template for GPUs serves: correct and slow.
   Result<KernelChoice> BuildFixed() const {
     TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(workload_, epilogue_));
     TW_ASSIGN_OR_RETURN(auto schedule, FixedSchedule(std::move(compute), target_));
@@ -261,24 +262,25 @@ class KernelChooser {
     return choice;
   }
 
-  /// Whether the default config needs fewer changes of layout than a kernel of this form.
+  /// Returns true if the default config needs fewer layout changes than a kernel with these
+  /// layouts.
   bool DefaultSavesLayouts(const KernelLayouts& layouts) const {
     if (layout_seconds_ == nullptr) return false;
     const auto built = BuildDefault();
     return built.ok() && layout_seconds_(built->layouts) < layout_seconds_(layouts);
   }
 
-  // What the stores say.
+  // Queries of the stores.
 
-  /// Why a candidate that calls a library is refused.
+  /// Returns the reason why a candidate that calls a library is refused; empty if it is not.
   std::string RefusesCall(const Candidate& candidate) const {
     if (device_.launches_grids) return "compiled models for a GPU call no libraries";
     const auto built = KernelOf(candidate);
     return built.ok() ? std::string() : built.status().message();
   }
 
-  /// The best answer there is, down to a cost model's choice: the default config is BuildDefault's,
-  /// which takes the first that builds with the epilogue.
+  /// Returns the best available answer, down to a cost model's choice. The default config is left
+  /// to BuildDefault, which takes the first one that builds with the epilogue.
   Result<records::CatalogAnswer> Ask() const {
     records::CatalogAnswer none;
     if (options_.catalog == nullptr) {
@@ -307,7 +309,7 @@ class KernelChooser {
     return options_.catalog->Query(request);
   }
 
-  /// Whether a trial may be served where `best` is.
+  /// Returns true if a trial may be served instead of `best`.
   bool ServedLike(const Trial& trial, const Trial& best) const {
     const Candidate& candidate = trial.candidate;
     const KernelLibrary* library = LibraryOfTemplate(candidate.template_key);
@@ -316,7 +318,7 @@ class KernelChooser {
       return false;
     }
     const TemplateEntry* entry = options_.templates->Find(candidate.template_key);
-    // What else is said of a device may be the version of a library that one of both calls.
+    // The rest of the fingerprint may be the version of a library that one of both calls.
     const DeviceFingerprint &device = trial.device, &best_device = best.device;
     const bool same_device = device.kind == best_device.kind && device.model == best_device.model &&
                              device.isa == best_device.isa;
@@ -327,24 +329,24 @@ class KernelChooser {
            entry->version == candidate.template_version;
   }
 
-  /// Whether other trials of the workload may take the answer's place.
+  /// Returns true if other trials of the workload may replace the answer.
   bool IsMeasuredHere(const records::CatalogAnswer& asked) const {
     return asked.level == records::AnswerLevel::kHit && asked.answer.record.has_value() &&
            asked.answer.record->trial.metric == Trial().metric && asked.store != nullptr &&
            !options_.prefer;
   }
 
-  /// A config that may be served where the answer's is.
+  /// Config that may replace the answer's.
   struct Measured {
     std::shared_ptr<const records::Record> record;
-    double seconds = 0;  ///< of a call, as it is compared
+    double seconds = 0;  ///< of a call, as compared
   };
 
-  /// The fastest configs that may be served where the answer's is, in order. What seems faster than
-  /// the answer, which a race may have found, was measured in another moment.
+  /// Returns the fastest configs that may replace the answer's, in order. A seemingly faster one
+  /// was measured at another time than the answer, which a race may have found.
   Result<std::vector<Measured>> FastestLike(const records::CatalogAnswer& asked) const {
     constexpr std::size_t kMax = 256;
-    constexpr std::int64_t kMaxSeen = 4096;  // others are of other devices or versions
+    constexpr std::int64_t kMaxSeen = 4096;  // the rest are of other devices or versions
     const Trial& best = asked.answer.record->trial;
     records::TrialFilter filter;
     filter.workload_key = workload_.Key();
@@ -379,9 +381,10 @@ class KernelChooser {
     return found;
   }
 
-  /// The answer's record to the first option, and the fastest kernel in each of other layouts.
+  /// Gives the answer's record to the first option, and adds the fastest kernel of each other
+  /// layout.
   Status AddMeasured(const records::CatalogAnswer& asked, std::vector<KernelOption>& found) const {
-    // Configs of a template: each takes a schedule to be made.
+    // Limit of configs, because each needs a schedule.
     constexpr std::size_t kMaxTried = 24;
     found.front().record = std::make_shared<const records::Record>(*asked.answer.record);
     found.front().seconds = asked.answer.record->trial.value;
@@ -392,7 +395,7 @@ class KernelChooser {
       if (tried[candidate.template_key]++ >= kMaxTried) continue;
       const TemplateEntry* entry = options_.templates->Find(candidate.template_key);
       const std::size_t known = found.size();
-      // What cannot be built with this epilogue is no choice.
+      // A config that does not build with this epilogue is no option.
       if (entry == nullptr || !AddOption(*entry, candidate.config, found).ok()) continue;
       if (found.size() == known) continue;
       found.back().record = std::move(one.record);
@@ -409,7 +412,7 @@ class KernelChooser {
     answer.record = record;
   }
 
-  /// Replaces a hit by the option, which is in other layouts. A hit in the same is newer.
+  /// Replaces a hit by the option, which has other layouts. A hit with the same layouts is newer.
   void TakeOption(records::Answer& answer) const {
     const Candidate& hit = answer.record->trial.candidate;
     const TemplateEntry* entry = options_.templates->Find(hit.template_key);
@@ -420,7 +423,7 @@ class KernelChooser {
     Replace(answer, *option_->record, option_->seconds);
   }
 
-  /// Seconds of a config and of the changes of layout around its kernel.
+  /// Returns the seconds of a config and of the layout changes around its kernel.
   Result<double> SecondsWithLayouts(const Trial& trial, double seconds) const {
     const TemplateEntry* entry = options_.templates->Find(trial.candidate.template_key);
     if (entry == nullptr) return NotFound("no such template");
@@ -429,7 +432,7 @@ class KernelChooser {
     return seconds + layout_seconds_(kernel.layouts);
   }
 
-  /// Replaces a hit by another config of the workload if time and changes of layout together are
+  /// Replaces a hit by another config of the workload if its time and layout changes together take
   /// less.
   Status WeighLayouts(records::CatalogAnswer& asked) const {
     const Trial& best = asked.answer.record->trial;
@@ -437,7 +440,7 @@ class KernelChooser {
     if (!least.ok() || *least <= best.value) return Status();
     TW_ASSIGN_OR_RETURN(auto measured, FastestLike(asked));
     const Measured* chosen = nullptr;
-    constexpr std::size_t kMaxTried = 64;  // each takes a schedule to be made
+    constexpr std::size_t kMaxTried = 64;  // each needs a schedule
     for (std::size_t i = 0; i < std::min(measured.size(), kMaxTried); ++i) {
       const Measured& one = measured[i];
       if (one.seconds >= *least) break;

@@ -41,8 +41,8 @@ Status CheckServedByVta(const Workload& workload, const CompileOptions& options)
   return Status();
 }
 
-// The simulator has no records of its own there: AutoTVM takes those of a board by the key they
-// share, which may be of another design. So boards of the same design are asked for by name.
+// The simulator has no imported records of its own: AutoTVM uses those of a board with the same
+// key, which may have another design. So boards of the same design are queried by name.
 Result<records::CatalogAnswer> QueryBoardRecords(records::LookupRequest request,
                                                  records::Catalog& catalog) {
   const auto vta = VtaTargetOf(*request.target);
@@ -65,7 +65,7 @@ Result<records::CatalogAnswer> QueryBoardRecords(records::LookupRequest request,
     if (none.answer.explanation.empty()) none.answer.explanation = answer.answer.explanation;
     if (record == nullptr || !IsOfDesign(*record, design)) continue;
     answer.source = fmt::format("{}:{}", record->file, record->line);
-    // Version 0: no code can be made of it, as the explanation says.
+    // Version 0: the record has no code; see its explanation.
     if (answer.chosen->template_version == 0) answer.chosen.reset();
     return answer;
   }

@@ -1,5 +1,5 @@
-// Groups without an anchor, as one computation over tensors in blocks: each operator is translated
-// to the form that the group works in.
+// Groups without an anchor as one computation over blocked tensors: each operator is translated to
+// the group's layouts.
 
 #include "src/compiler/plan/group_kernel.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-/// Position in memory of the outer part of each native dimension.
+/// Returns the position in memory of the outer part of each logical dimension.
 Result<Shape> OuterPositions(const PhysicalLayout& layouts) {
   TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(layouts.layout));
   Shape positions;
@@ -102,7 +102,7 @@ Result<Operator> BlockedSlice(const Graph& graph, const Node& node, const Physic
       op.attributes.steps[outer] = own.steps[i];
       continue;
     }
-    // The last block of the value may have elements that are no part of it, in the result too.
+    // The last block of the value may have padding, in the result too.
     const bool whole =
         own.begin[i] % block == 0 && (own.end[i] % block == 0 || own.end[i] == type.shape[i]);
     if (own.steps[i] != 1 || !whole) return Unsupported("slicing within a block");
@@ -112,7 +112,7 @@ Result<Operator> BlockedSlice(const Graph& graph, const Node& node, const Physic
   return op;
 }
 
-/// Whether input `position` is read as it is, whatever form the group has: where to gather from.
+/// Returns true if input `position` has the logical layout in every group: the indices of a gather.
 bool IsIndices(const Node& user, std::size_t position) {
   return user.op.kind == OpKind::kGather && position == 1;
 }
@@ -131,7 +131,7 @@ Result<Operator> BlockedGather(const Graph& graph, const Node& node, const Physi
   return op;
 }
 
-/// The operator that does to blocked tensors what the node does to native ones.
+/// Returns the operator on blocked tensors that corresponds to the node's on logical ones.
 Result<Operator> RewriteInLayout(const Graph& graph, const Node& node,
                                  const PhysicalLayout& layouts) {
   if (layouts.is_logical() || IsElementwise(node.op.kind) || node.op.kind == OpKind::kIdentity) {
@@ -155,7 +155,7 @@ Result<Operator> RewriteInLayout(const Graph& graph, const Node& node,
   return Unsupported("operator without a blocked form");
 }
 
-/// Writes down a group's operators as they work in its form, node by node.
+/// Lister of a group's operators in its layouts, node by node.
 class GroupLister {
  public:
   GroupLister(const Graph& graph, const PhysicalLayout& layouts)
@@ -171,7 +171,7 @@ class GroupLister {
     }
     TW_ASSIGN_OR_RETURN(auto value,
                         kernel_.operators.AddOperator(std::move(op), std::move(operands)));
-    // Everybody else takes the result for a value in the form, so it must be all of one.
+    // Readers take the result for a value in these layouts, so it must be a complete one.
     TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(node.type, layouts_));
     if (kernel_.operators.result().shape != shape) {
       return Unsupported("a result that does not fill its blocks");
@@ -183,7 +183,7 @@ class GroupLister {
   GroupKernel Take() { return std::move(kernel_); }
 
  private:
-  /// Number of the value that the list has for an input of a node.
+  /// Returns the number of the list's value for an input of a node.
   Result<int> OperandOf(const Node& node, std::size_t position) {
     const int input = node.inputs[position];
     if (auto inner = values_.find(input); inner != values_.end()) return inner->second;
@@ -195,7 +195,7 @@ class GroupLister {
     return ParameterOf(input, std::move(shape), IsElementwise(node.op.kind));
   }
 
-  /// Shape in memory of a value from outside that `user` reads.
+  /// Returns the shape in memory of an outside value that `user` reads.
   Result<Shape> ShapeOf(const TensorType& type, const Node& user) const {
     if (layouts_.is_logical()) return type.shape;
     if (IsElementwise(user.op.kind)) {
@@ -208,7 +208,7 @@ class GroupLister {
     return MemoryShape(type, layouts_);
   }
 
-  /// A constant of one element, whose value goes into the code.
+  /// Returns a constant of one element, whose value goes into the code; null for others.
   const Tensor* ContentsOfScalar(int id) const {
     const Node& node = graph_.node(id);
     if (node.kind != NodeKind::kConstant || node.type.elements() != 1) return nullptr;
@@ -229,7 +229,7 @@ class GroupLister {
     const auto memory = MemoryShape(node.type, layouts_);
     const bool blocked = memory.ok() && Product(shape) == Product(*memory);
     if (!blocked) added.layouts = PhysicalLayout{layouts_.logical_layout, {}};
-    const bool packed = node.kind == NodeKind::kConstant;  // here, into whatever the reader indexes
+    const bool packed = node.kind == NodeKind::kConstant;  // here, into the reader's layout
     if (!blocked && !packed && Product(shape) != node.type.elements()) {
       return Unsupported("an operand that does not fill its blocks");
     }

@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-/// What one core of today does about, of such kernels: enough to say what matters.
+/// Approximate rates of one core for such kernels: good enough to rank groups.
 constexpr double kBytesAlone = 7e9, kOperationsAlone = 8e9, kProductsAlone = 30e9;
 
 double SecondsOf(const Work& work) {

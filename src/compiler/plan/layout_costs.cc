@@ -28,13 +28,13 @@ std::int64_t ChannelBlockOf(const std::string& layout_text) {
   return layout.ok() ? layout->BlockOf('C') : 1;
 }
 
-/// Whether the columns of images lie beside one another, so that vectors are made of them.
+/// Returns true if the columns of images are neighbors in memory, so that vectors consist of them.
 bool HasRowsOfColumns(const std::string& layout_text) {
   return layout_text.empty() || layout_text.ends_with("W");
 }
 
-/// How many vectors a kernel on rows takes for a row of its result, for each that the row would
-/// fill. A rest is computed by vectors of half the size, a quarter, …
+/// Returns the vectors that a kernel on rows needs for a row of its result, relative to the vectors
+/// that the row fills. A rest is computed by vectors of half the size, a quarter, …
 double VectorsPerFull(const ConvShape& s, std::int64_t lanes) {
   const bool flat = s.r == 1 && s.s == 1 && s.stride_h == 1 && s.stride_w == 1 &&
                     s.pad_top + s.pad_left + s.pad_bottom + s.pad_right == 0;
@@ -44,7 +44,7 @@ double VectorsPerFull(const ConvShape& s, std::int64_t lanes) {
   return static_cast<double>(vectors * lanes) / static_cast<double>(row);
 }
 
-/// Whether a concat or a slice needs no kernel (plan_parts.cc).
+/// Returns true if a concat or a slice needs no kernel (plan_parts.cc).
 bool IsInPlace(const Graph& graph, const FusedGroup& group, const GroupKernel& kernel) {
   const OpKind kind = graph.node(group.output).op.kind;
   if (group.nodes.size() != 1 || (kind != OpKind::kConcat && kind != OpKind::kSlice)) return false;
@@ -64,16 +64,16 @@ bool IsInPlace(const Graph& graph, const FusedGroup& group, const GroupKernel& k
   return true;
 }
 
-/// How much longer than its bytes an operator takes because of the layout it works in.
+/// Returns the factor by which an operator is slower than its bytes suggest, because of its layout.
 double SlownessOf(const Graph& graph, const FusedGroup& group, const PhysicalLayout& layouts) {
   if (!HasRowsOfColumns(layouts.layout)) return 1;
   const Node& node = graph.node(group.nodes.front());
   const OpAttributes& own = node.op.attributes;
   const auto rank = static_cast<std::int64_t>(node.type.shape.size());
-  // Neighbours in a row that are taken one by one.
+  // Neighbors in a row are read one by one.
   if (node.op.kind == OpKind::kGather) return own.axis == rank - 1 || own.axis == -1 ? 6 : 1;
   if (FamilyOf(node.op.kind) != OpFamily::kPool) return 1;
-  // Windows along a row: neighbours overlap in memory, or lie apart.
+  // Windows along a row: neighbors overlap in memory, or are apart.
   return own.strides.size() == 2 && own.strides[1] > 1 ? 10 : 3;
 }
 
@@ -92,7 +92,7 @@ double LayoutCosts::Anchor(const Workload& workload, const KernelLayouts& layout
     const bool depthwise = s.groups > 1 && s.c == s.groups;
     if (HasRowsOfColumns(layouts.output)) {
       vectors *= VectorsPerFull(s, lanes_);
-      // Data of neighbouring results that do not lie side by side come one by one.
+      // Data of neighboring results that are not adjacent are read one by one.
       if (s.stride_w > 1) vectors *= 4;
       if (s.groups == 1) vectors *= 1.1;
     } else {
@@ -101,7 +101,7 @@ double LayoutCosts::Anchor(const Workload& workload, const KernelLayouts& layout
       if (block < lanes_ && !splits_vectors_) {
         vectors *= static_cast<double>(lanes_) / static_cast<double>(block);
       }
-      // Of several groups in one block each vector of data is shuffled for each product.
+      // With several groups in one block, each vector of data is shuffled for each product.
       if (s.groups > 1 && !depthwise && s.k / s.groups < block) vectors *= 1.3;
     }
     if (layouts.winograd_tile > 0) vectors *= 0.45;
@@ -128,7 +128,7 @@ double LayoutCosts::Group(const Graph& graph, const FusedGroup& group, const Gro
 
 double LayoutCosts::Change(const TensorType& type, const PhysicalLayout& from,
                            const PhysicalLayout& to) const {
-  // Blocks that reach beyond the channels take a test for each element.
+  // Padded blocks need a test for each element.
   const double slowness = IsRounded(type, to) ? 2.5 : 1;
   const auto bytes = slowness * static_cast<double>(BytesIn(type, from) + BytesIn(type, to));
   return kStartSeconds + (threads_ > 1 ? kWakeSeconds : 0) + bytes / kMovedPerSecond / threads_;

@@ -1,8 +1,8 @@
-// The choice of layouts as a sum of costs over discrete variables. A group of the graph is a
-// variable; its values are the ways to work, each with the forms in which it wants what it reads
-// and the form it leaves its result in. What a value costs depends on the form it is made in and
-// those it is wanted in, each of which is made once: with one reader that is a table of two
-// variables, with several there is a variable more, the set of forms that are there.
+// Choice of layouts as a minimum of a sum of costs over discrete variables. Each group of the graph
+// is a variable. Its values are the modes of the group, each with the layouts of its inputs and of
+// its result. The cost of a value of the graph depends on the layout of its producer and on those
+// of its readers; each layout is produced once. With one reader the cost is a table of two
+// variables. With several readers there is an additional variable, the set of available layouts.
 
 #include "src/compiler/plan/layouts.h"
 
@@ -20,25 +20,26 @@
 namespace tilewright {
 namespace {
 
-/// More than anything takes: in the place of what cannot be.
+/// Cost of impossible combinations: more than any network takes.
 constexpr double kImpossible = 1e6;
 
-/// A value in a form that a group reads.
+/// Value in a layout that a group reads.
 struct Wanted {
   int value;
   PhysicalLayout layouts;
   friend bool operator==(const Wanted&, const Wanted&) = default;
 };
 
-/// One way to work that a group has.
+/// Mode of a group: its layouts and their cost.
 struct Mode {
   PhysicalLayout works_in;
   std::vector<Wanted> wants;
   PhysicalLayout result;
-  bool makes = true;  ///< false: a reshaped value that nobody wants
+  bool makes = true;  ///< false: a reshaped value without a reader
   double seconds = 0;
   std::optional<KernelOption> kernel;
-  std::vector<PhysicalLayout> all_layouts;  ///< of an anchor: those that others may work in, too
+  std::vector<PhysicalLayout>
+      all_layouts;  ///< of an anchor: layouts that other groups may also use
 };
 
 class LayoutProblem {
@@ -54,7 +55,7 @@ class LayoutProblem {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       if (groups_[g].anchor) TW_RETURN_IF_ERROR(AddAnchorModes(g));
     }
-    // What anchors prefer before what they can do, too: there is room for a few.
+    // Layouts that anchors prefer come before those that they support, because only a few fit.
     for (const bool preferred : {true, false}) {
       for (const std::vector<Mode>& modes : modes_) {
         for (const Mode& mode : modes) {
@@ -68,7 +69,7 @@ class LayoutProblem {
     }
     const std::vector<int> rule = ByRule();
     const CostSum sum = SumOf();
-    // Variables behind those of the groups follow from them.
+    // Variables after those of the groups follow from them.
     std::vector<int> start = rule;
     SetSubsets(start);
     const CostMinimum minimum = Minimize(sum, start);
@@ -88,13 +89,13 @@ class LayoutProblem {
  private:
   const TensorType& TypeOf(int value) const { return graph_.node(value).type; }
 
-  /// The form, equal for equal bytes.
+  /// Returns the layouts in canonical form: equal bytes have equal layouts.
   PhysicalLayout CanonicalLayout(int value, PhysicalLayout layouts) const {
     layouts = Canonical(TypeOf(value), std::move(layouts));
     return layouts.is_logical() ? PhysicalLayout() : layouts;
   }
 
-  /// Whose memory an unchanged value is.
+  /// Returns the value whose memory an unchanged value uses.
   int SourceOf(int value) const {
     for (auto same = same_.find(value); same != same_.end(); same = same_.find(value)) {
       value = same->second;
@@ -110,7 +111,7 @@ class LayoutProblem {
     mode.wants.push_back({source, CanonicalLayout(source, std::move(layouts))});
   }
 
-  // What each group can do.
+  // Modes of each group.
 
   Status AddAnchorModes(std::size_t g) {
     const FusedGroup& group = groups_[g];
@@ -148,7 +149,7 @@ class LayoutProblem {
     return Status();
   }
 
-  /// Layouts of images that anchors have are what the others may work in.
+  /// Adds layouts of images that anchors use. Other groups may use them, too.
   void AddLayout(const PhysicalLayout& layouts) {
     constexpr std::size_t kMaxLayouts = 4;
     if (layouts.is_logical() || layouts.layout == layouts.logical_layout ||
@@ -195,8 +196,8 @@ class LayoutProblem {
     modes_[g].back().makes = false;
   }
 
-  /// A transposition that leaves the bytes of a form of what it transposes is no step; what follows
-  /// it works in the graph's layout.
+  /// Adds a mode for a transposition that keeps the bytes of its input's layout. It needs no step;
+  /// its readers use the graph's layout.
   void AddTransposedMode(std::size_t g, const PhysicalLayout& layouts) {
     FusedGroup rest = groups_[g];
     const Node& node = graph_.node(rest.nodes.front());
@@ -232,7 +233,7 @@ class LayoutProblem {
     for (const GroupInput& input : kernel.inputs) AddWanted(mode, input.node, input.layouts);
     mode.result = CanonicalLayout(group.output, layouts);
     mode.seconds = costs_.Group(graph_, group, kernel, layouts);
-    // What lies in other memory is copied to where the caller wants it.
+    // A value in other memory is copied to the caller's.
     const bool leaves = std::ranges::find(graph_.outputs(), group.output) != graph_.outputs().end();
     if (mode.seconds == 0 && leaves && mode.result.is_logical()) {
       mode.seconds = costs_.Change(TypeOf(group.output), PhysicalLayout(), PhysicalLayout());
@@ -240,7 +241,7 @@ class LayoutProblem {
     return mode;
   }
 
-  // The rule.
+  // Rule of the first choice.
 
   bool IsThere(int value, const PhysicalLayout& layouts) const {
     const auto there = there_.find(value);
@@ -287,14 +288,14 @@ class LayoutProblem {
     return 0;
   }
 
-  /// The mode of each group if one is chosen after the other.
+  /// Returns the mode of each group if modes are chosen one after the other.
   std::vector<int> ByRule() {
     for (int input : graph_.inputs()) there_[input].push_back(PhysicalLayout());
     std::vector<int> values;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const std::size_t chosen = ModeByRule(g);
       values.push_back(static_cast<int>(chosen));
-      if (groups_[g].alias) continue;  // made when somebody wants it
+      if (groups_[g].alias) continue;  // computed on demand
       const Mode& mode = modes_[g][chosen];
       for (const Wanted& wanted : mode.wants) Want(wanted.value, wanted.layouts);
       there_[groups_[g].output].push_back(mode.result);
@@ -308,23 +309,23 @@ class LayoutProblem {
     return values;
   }
 
-  // The sum.
+  // Sum of costs.
 
-  /// What is to be known of a value: who makes it, who reads it, in which forms.
+  /// Properties of a value: its producer, its readers, their layouts.
   struct Value {
     int id = -1;
     int maker = -1;            // group; -1: an input of the graph
     std::vector<int> readers;  // groups
     std::vector<PhysicalLayout> all_layouts;
     bool leaves = false;
-    int subset = -1;  // the variable that says which forms there are; -1: one reader needs none
+    int subset = -1;  // variable of the available layouts; -1: not needed, one reader
 
     unsigned BitOf(const PhysicalLayout& layouts) const {
       return 1U << (std::ranges::find(all_layouts, layouts) - all_layouts.begin());
     }
   };
 
-  /// The forms in which a mode wants a value, as bits.
+  /// Returns the layouts that a mode needs of a value, as bits.
   static unsigned WantedBits(const Mode& mode, const Value& value) {
     unsigned bits = 0;
     for (const Wanted& wanted : mode.wants) {
@@ -333,7 +334,7 @@ class LayoutProblem {
     return bits;
   }
 
-  /// Seconds to have a value in the forms of these bits, made in `from` by a mode.
+  /// Returns the seconds to get a value in the layouts of these bits, produced by a mode in `from`.
   double SecondsFor(const Value& value, const Mode* maker, unsigned bits) const {
     if (value.leaves) bits |= value.BitOf(PhysicalLayout());
     if (bits == 0) return 0;
@@ -345,7 +346,7 @@ class LayoutProblem {
     for (std::size_t i = 0; i < value.all_layouts.size(); ++i) {
       const PhysicalLayout& to = value.all_layouts[i];
       if ((bits >> i & 1U) == 0 || to == from) continue;
-      // Blocks that reach beyond the value are changed by way of the native form.
+      // Padded blocks are changed by way of the logical layout.
       const bool direct = from.is_logical() || to.is_logical() || !IsRounded(type, from);
       by_native = by_native || !direct;
       seconds += costs_.Change(type, direct ? from : PhysicalLayout(), to);
@@ -393,7 +394,7 @@ class LayoutProblem {
     return values;
   }
 
-  /// The mode of a group by a table's coordinate; null for an input of the graph.
+  /// Returns the mode of a group by a table's coordinate; null for an input of the graph.
   const Mode* ModeOf(int group, std::size_t mode) const {
     return group < 0 ? nullptr : &modes_[static_cast<std::size_t>(group)][mode];
   }
@@ -407,7 +408,7 @@ class LayoutProblem {
     for (const std::vector<Mode>& modes : modes_)
       sum.sizes.push_back(static_cast<int>(modes.size()));
     values_ = Values();
-    constexpr std::size_t kMaxLayouts = 6;  // two to the power of it are the sets of them
+    constexpr std::size_t kMaxLayouts = 6;  // their sets are two to the power of it
     for (Value& value : values_) {
       if (value.readers.size() <= 1 || value.all_layouts.size() > kMaxLayouts) continue;
       value.subset = static_cast<int>(sum.sizes.size());
@@ -424,7 +425,7 @@ class LayoutProblem {
   void AddValue(const Value& value, CostSum& sum) const {
     const std::size_t made = ModesOf(value.maker);
     if (value.subset < 0) {
-      // Of one reader, or of too many forms: then each change is counted for each reader.
+      // With one reader, or too many layouts, each change counts for each reader.
       for (const int reader : value.readers) {
         std::vector<int> variables = {reader};
         if (value.maker >= 0) variables.insert(variables.begin(), value.maker);
@@ -466,7 +467,7 @@ class LayoutProblem {
     }
   }
 
-  /// Appends the values of the variables that say which forms there are, for modes given.
+  /// Appends the values of the variables of available layouts, for given modes.
   void SetSubsets(std::vector<int>& values) const {
     for (const Value& value : values_) {
       if (value.subset < 0) continue;
@@ -484,11 +485,11 @@ class LayoutProblem {
   const CompileOptions& options_;
   LayoutCosts costs_;
   std::vector<std::vector<Mode>> modes_;     // by group
-  std::vector<PhysicalLayout> all_layouts_;  // that groups without anchor may work in
+  std::vector<PhysicalLayout> all_layouts_;  // for groups without an anchor
   std::map<std::string, std::vector<KernelOption>> options_by_key_;
-  std::map<int, int> same_;                           // unchanged values: what they are
-  std::map<int, int> views_;                          // reshaped values: of what
-  std::map<int, std::vector<PhysicalLayout>> there_;  // by value, while the rule is followed
+  std::map<int, int> same_;   // unchanged values, by the value that they equal
+  std::map<int, int> views_;  // reshaped values, by their source
+  std::map<int, std::vector<PhysicalLayout>> there_;  // by value, while the rule is applied
   std::vector<Value> values_;
 };
 

@@ -1,6 +1,6 @@
-// Offsets in the arena. Lifetimes are known exactly (steps run in order), so this is the packing of
-// intervals in two dimensions: buffers are placed largest first, each at the lowest offset that is
-// free during its whole life.
+// Offsets in the arena. Live ranges are known exactly, because steps run in order, so this is the
+// packing of intervals in two dimensions. Buffers are placed largest first, each at the lowest
+// offset that is free during its live range.
 
 #include <algorithm>
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
 struct LiveRange {
   int first = std::numeric_limits<int>::max();
   int last = -1;
-  int root = -1;  // buffer whose place it takes; itself if none
+  int root = -1;  // buffer whose place it takes, or itself
 };
 
 bool Overlap(const LiveRange& a, const LiveRange& b) {
@@ -35,7 +35,7 @@ std::vector<LiveRange> LiveRangesOf(const Plan& plan) {
   return live_ranges;
 }
 
-/// A whole and its parts live together: from the first of them to the last.
+/// Merges the live ranges of a whole and its parts: from the first of them to the last.
 void MergeLiveRangesOfParts(const Plan& plan, std::vector<LiveRange>& live_ranges) {
   std::vector<int> top(plan.buffers.size());
   for (std::size_t i = 0; i < top.size(); ++i) {
@@ -62,7 +62,7 @@ std::int64_t OffsetOf(const Plan& plan, const std::vector<LiveRange>& live_range
   return plan.buffers[static_cast<std::size_t>(root)].offset;
 }
 
-/// The buffer whose memory holds this one: of a part the outermost whole's.
+/// Returns the buffer whose memory holds this one; for a part the outermost whole's.
 int RootOf(const Plan& plan, const std::vector<LiveRange>& live_ranges, int buffer) {
   while (plan.buffers[static_cast<std::size_t>(buffer)].whole >= 0) {
     buffer = plan.buffers[static_cast<std::size_t>(buffer)].whole;
@@ -70,8 +70,8 @@ int RootOf(const Plan& plan, const std::vector<LiveRange>& live_ranges, int buff
   return live_ranges[static_cast<std::size_t>(buffer)].root;
 }
 
-/// Whether the step reads `operand`'s memory by way of another buffer, too: a part of it, the whole
-/// it is a part of, or another part of that. Such a buffer may be read at any position.
+/// Returns true if the step also reads `operand`'s memory by way of another buffer: a part of it,
+/// its whole, or another part of that. Such a buffer may be read at any position.
 bool IsReadOtherwise(const Plan& plan, const std::vector<LiveRange>& live_ranges,
                      const PlanStep& step, int operand) {
   const int root = RootOf(plan, live_ranges, operand);
@@ -82,7 +82,7 @@ bool IsReadOtherwise(const Plan& plan, const std::vector<LiveRange>& live_ranges
   });
 }
 
-/// Lets results take the place of operands that die with the step.
+/// Gives results the place of operands that die with the step.
 void ReuseInPlace(const Plan& plan, std::vector<LiveRange>& live_ranges) {
   for (std::size_t step = 0; step < plan.steps.size(); ++step) {
     const PlanStep& s = plan.steps[step];

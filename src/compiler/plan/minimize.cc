@@ -1,7 +1,7 @@
-// Minimizing a sum of tables by elimination: all tables that a variable is in become one, in which
-// the best value of the variable is taken for each combination of the others. Taken back to front,
-// these choices give the minimum. On a tree no table has more variables than the largest one there
-// was; where cycles make them grow, some variables are held at the values they have.
+// Minimum of a sum of tables by elimination. All tables with a variable are merged into one, which
+// has the variable's best value for each combination of the others. Back substitution gives the
+// minimum. On a tree, no table has more variables than the largest original one. If cycles make
+// tables grow, some variables are held at their current values.
 
 #include "src/compiler/plan/minimize.h"
 
@@ -32,7 +32,7 @@ std::size_t PositionOf(std::span<const int> variables, std::span<const int> size
   return position;
 }
 
-/// Steps to the next combination of the variables' values; false behind the last one.
+/// Advances to the next combination of the variables' values; returns false after the last one.
 bool Advance(std::span<const int> variables, std::span<const int> sizes, std::vector<int>& values) {
   for (std::size_t i = variables.size(); i-- > 0;) {
     const auto v = static_cast<std::size_t>(variables[i]);
@@ -52,8 +52,8 @@ class Elimination {
         max_entries_(max_entries),
         left_(sum.sizes.size()),
         neighbours_(sum.sizes.size()) {
-    // Variables of one value choose nothing and change no position in a table; as neighbours they
-    // would make one another's, as many as there are, since no number of them makes a table grow.
+    // Variables with one value choose nothing and change no position in a table. As neighbors they
+    // would join all of each other's neighbors, because no number of them makes a table grow.
     const auto chooses = [&](int v) { return sizes_[static_cast<std::size_t>(v)] > 1; };
     for (std::size_t v = 0; v < left_.size(); ++v) left_[v] = chooses(static_cast<int>(v));
     for (CostTable& table : tables_) std::erase_if(table.variables, std::not_fn(chooses));
@@ -61,7 +61,7 @@ class Elimination {
     for (const CostTable& table : tables_) Connect(table.variables);
   }
 
-  /// wear: how often each variable was held before; those least often are held first.
+  /// wear: number of times that each variable was held before; the least often held come first.
   std::vector<int> Run(std::vector<int>& wear) {
     for (std::size_t round = 0; round < sizes_.size(); ++round) {
       int cheapest = -1;
@@ -93,7 +93,7 @@ class Elimination {
   bool exact() const { return exact_; }
 
  private:
-  /// The best value of a variable for each combination of others.
+  /// Best value of a variable for each combination of others.
   struct KernelChoice {
     int variable;
     std::vector<int> given, best;
@@ -111,7 +111,7 @@ class Elimination {
     }
   }
 
-  /// Leaves the others without this one.
+  /// Removes this variable from the others' neighbors.
   void Disconnect(int variable) {
     left_[static_cast<std::size_t>(variable)] = false;
     for (const int other : neighbours_[static_cast<std::size_t>(variable)]) {
@@ -119,8 +119,8 @@ class Elimination {
     }
   }
 
-  /// Combinations of the values of those that share a table with the variable; the limit and more
-  /// is all the same.
+  /// Returns the number of combinations of the values of the variable's neighbors; capped at the
+  /// limit.
   std::size_t EntriesAround(int variable) const {
     std::size_t entries = 1;
     for (const int other : neighbours_[static_cast<std::size_t>(variable)]) {
@@ -145,7 +145,7 @@ class Elimination {
     return most;
   }
 
-  /// The tables with the variable at its value of the start.
+  /// Fixes the variable at its start value in its tables.
   void Hold(int variable) {
     Disconnect(variable);
     for (CostTable& table : tables_) {
@@ -176,7 +176,7 @@ class Elimination {
     const auto v = static_cast<std::size_t>(variable);
     std::vector<int> values(sizes_.size(), 0);
     do {
-      // The start's value first: another one has to be cheaper.
+      // The start's value comes first: others must cost less to replace it.
       int best = start_[v];
       const auto cost_of = [&](int value) {
         values[v] = value;

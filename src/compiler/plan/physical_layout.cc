@@ -13,7 +13,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-/// Sizes of the primal dimensions of a value, by the letters of its native layout.
+/// Sizes of the primal dimensions of a value, by the letters of its logical layout.
 struct Sizes {
   std::string letters;
   Shape sizes;
@@ -43,10 +43,10 @@ Result<Shape> PackedShape(const Sizes& sizes, const std::string& layout_text) {
 
 using Order = std::vector<std::pair<char, std::int64_t>>;
 
-/// The letter of an inner part of a dimension that stands before the outer one.
+/// Returns the letter of an inner part of a dimension that stands before the outer one.
 char Early(char letter) { return static_cast<char>(letter - 'A' + 'a'); }
 
-/// Appends a dimension in memory, joined with the one before it if they are parts of one.
+/// Appends a dimension in memory, joined with the one before it if both are parts of one.
 void Append(Order& order, char letter, std::int64_t extent) {
   if (extent == 1) return;
   if (!order.empty() && order.back().first == letter) {
@@ -87,7 +87,7 @@ std::vector<std::pair<char, std::int64_t>> TransposedOrder(const TensorType& typ
                                                            const Shape& reshaped,
                                                            const Shape& axes) {
   if (logical_layout.size() != type.shape.size() || axes.size() != reshaped.size()) return {};
-  // Which native dimension each reshaped one is a part of, in order from the outermost part.
+  // Logical dimension that each reshaped one is a part of, in order from the outermost part.
   std::vector<std::size_t> part_of(reshaped.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < type.shape.size(); ++i) {
@@ -99,7 +99,7 @@ std::vector<std::pair<char, std::int64_t>> TransposedOrder(const TensorType& typ
     if (product != type.shape[i]) return {};
   }
   if (next != reshaped.size()) return {};
-  std::vector<int> parts(type.shape.size(), 0);  // of each dimension, those of one element left out
+  std::vector<int> parts(type.shape.size(), 0);  // of each dimension, without parts of one element
   for (std::size_t i = 0; i < reshaped.size(); ++i) parts[part_of[i]] += reshaped[i] > 1 ? 1 : 0;
   Order order;
   std::vector<std::int64_t> innermost(type.shape.size(), -1);  // part of each dimension so far
@@ -108,7 +108,7 @@ std::vector<std::pair<char, std::int64_t>> TransposedOrder(const TensorType& typ
     if (reshaped[a] == 1) continue;
     const std::size_t dimension = part_of[a];
     const auto part = static_cast<std::int64_t>(a);
-    // An inner part outside of an outer one: only where there are just these two.
+    // An inner part may be outside of an outer one only if there are just these two.
     const bool outer_lies_inside = part < innermost[dimension];
     if (outer_lies_inside && parts[dimension] != 2) return {};
     const bool early = parts[dimension] == 2 && innermost[dimension] < 0 && [&] {
@@ -146,8 +146,8 @@ bool SameBytes(const TensorType& type, const std::string& logical_layout, const 
   if (!sizes.ok()) return false;
   const auto shape_a = PackedShape(*sizes, a), shape_b = PackedShape(*sizes, b);
   if (!shape_a.ok() || !shape_b.ok()) return false;
-  // A block that reaches beyond the channels has elements that are no part of the value, also of
-  // one that has a single element.
+  // A padded block has elements that are no part of the value, even if the value has a single
+  // element.
   if (Product(*shape_a) != type.elements() || Product(*shape_b) != type.elements()) return false;
   return MemoryOrder(type, logical_layout, a) == MemoryOrder(type, logical_layout, b);
 }
@@ -196,7 +196,7 @@ Result<Shape> BroadcastShape(const TensorType& type, const TensorType& value,
   for (const Layout::Part& part : layout.parts()) {
     const std::int64_t size = padded[layouts.logical_layout.find(part.dimension)];
     const std::int64_t block = layout.BlockOf(part.dimension);
-    // What has one channel itself is not repeated along it, and lies in a whole block.
+    // A value with one channel is not repeated along it, and is in a whole block.
     if (block > 1 && value.shape[layouts.logical_layout.find(part.dimension)] == 1) {
       return Unsupported("a value of one channel in blocks of channels");
     }

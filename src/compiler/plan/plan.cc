@@ -1,10 +1,10 @@
-// From the fused groups of a graph to the steps of a compiled model.
+// Planning: from the fused groups of a graph to the steps of a compiled model.
 //
-// For machine code layouts are chosen for all groups together (layouts.h). Elsewhere they are on
-// the way, in the order of execution: an anchor's kernel says in which form it takes its data and
-// leaves its result, every other operator works in the form its largest input has if it can. Only
-// where two disagree a layout change is put in between, once per value and form. Inputs and outputs
-// of the model stay as the graph has them.
+// For machine code, layouts are chosen for all groups together (layouts.h). For other targets they
+// are chosen in execution order: an anchor's kernel determines the layouts of its data and its
+// result, and every other operator uses the layout of its largest input if it can. A layout change
+// is added only where two disagree, once per value and layout. Inputs and outputs of the model have
+// the graph's layouts.
 
 #include "src/compiler/plan/plan.h"
 
@@ -25,7 +25,7 @@
 namespace tilewright {
 namespace {
 
-/// A valid part of a symbol.
+/// Returns the text as a valid part of a symbol.
 std::string SymbolPart(std::string text) {
   for (char& c : text) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
@@ -33,14 +33,15 @@ std::string SymbolPart(std::string text) {
   return text;
 }
 
-/// What of the file a group is: its node, or the first and the last one.
+/// Returns the origin of a group in the file: its node, or the first and the last one.
 std::string OriginsOf(const Graph& graph, const FusedGroup& group) {
   const std::string first = graph.DescribeOrigin(group.nodes.front());
   const std::string last = graph.DescribeOrigin(group.output);
   return first == last || graph.origins.empty() ? last : first + " up to " + last;
 }
 
-/// Of a kernel that breaks a limit: the names of its stages say nothing to whoever has the file.
+/// Returns the error for a kernel that exceeds a limit. The names of its stages mean nothing to the
+/// user.
 Status NoKernel(const Status& status) {
   if (status.code() == StatusCode::kInternal) return status;
   return Unsupported(
@@ -67,7 +68,7 @@ Result<int> PlanBuilder::InputBuffer(const Workload& workload, const KernelSigna
                                      std::size_t input, int value) {
   const KernelParameter& parameter = signature.parameters[input];
   const KernelLayouts& layouts = signature.layouts;
-  std::string key;  // what makes the constant another one
+  std::string key;  // identifies the constant
   switch (parameter.role) {
     case ParameterRole::kData:
       return BufferOf(value, Canonical(workload.data, {workload.data_layout, layouts.data}));
@@ -114,7 +115,7 @@ std::string PlanBuilder::LayoutSummary(const FusedGroup& group) const {
 
 double PlanBuilder::LayoutSecondsOf(const Workload& workload, const FusedGroup& group,
                                     const KernelLayouts& layouts) const {
-  // Changing a layout costs about this much on every machine it was measured on (7 GB/s).
+  // Approximate time of a layout change on every measured machine (7 GB/s).
   constexpr double kSecondsPerByte = 1 / 7e9;
   const auto cost = [](const TensorType& type) {
     return static_cast<double>(type.bytes()) * kSecondsPerByte;
@@ -178,7 +179,7 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
     return Status();
   };
   for (const KernelParameter& input : signature.inputs()) {
-    // Behind data and weight stand the operands of the steps.
+    // The operands of the steps follow data and weight.
     const int value = input.role == ParameterRole::kData ? data
                       : input.operand < 0
                           ? weight
@@ -210,7 +211,7 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
   return Status();
 }
 
-/// The blocked form of the largest input that has one and only one.
+/// Returns the blocked layout of the largest input that has only one.
 PhysicalLayout PlanBuilder::LayoutWithoutAnchor(const FusedGroup& group) const {
   PhysicalLayout best;
   std::int64_t most = 0;
@@ -287,7 +288,7 @@ Status PlanBuilder::AddUnanchoredIn(const FusedGroup& group, const PhysicalLayou
   for (std::size_t i = 0; i < kernel.inputs.size(); ++i) {
     const GroupInput& input = kernel.inputs[i];
     const Node& node = graph_.node(input.node);
-    // One that is also read elsewhere in the kernel must keep its contents.
+    // An operand that is also read elsewhere in the kernel must keep its contents.
     if (input.elementwise && node.kind != NodeKind::kConstant && input.shape == result.shape &&
         node.type.dtype.bytes() == type.dtype.bytes() &&
         std::ranges::count(added.buffers, added.buffers[i]) == 1) {
@@ -378,8 +379,8 @@ Status PlanBuilder::AddCopy(int node, int from, int to) {
   return Status();
 }
 
-/// Results that leave the model are written where the caller wants them; a copy is needed only for
-/// an input, a constant, a part of another value or its whole, or a value that leaves twice.
+/// Writes results that leave the model to the caller's memory. A copy is needed only for an input,
+/// a constant, a part of another value or its whole, or a value that leaves twice.
 Status PlanBuilder::FinishOutputs() {
   for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
     const int node = graph_.outputs()[i];
@@ -426,12 +427,12 @@ Result<Plan> PlanBuilder::Build() {
 
 namespace {
 
-/// The shares of a limit were made of records that an operator's followers or layout may not allow,
-/// and without the operators that only the plan has.
-/// Errors: kInvalidArgument if the records that are used come to more than the limit.
+/// Checks the preference's limit. Its shares were computed from records that an operator's
+/// followers or layout may exclude, and without the operators that only the plan has.
+/// Errors: kInvalidArgument if the used records exceed the limit.
 Status CheckLimit(const Plan& plan, const CompileOptions& options) {
   if (!options.prefer || options.prefer->shares.empty()) return {};
-  constexpr double kRounding = 1e-9;  // of sums in another order
+  constexpr double kRounding = 1e-9;  // of sums in different orders
   double sum = 0;
   for (const PlanStep& step : plan.steps) {
     const StreamStep* stream = step.stream();
