@@ -1,5 +1,5 @@
-// One run of a compiled library, step by step, each result poisoned first: every element has to be
-// written, and sampled elements of every distinct kernel have to be what the reference says.
+// One run of a compiled library, step by step, with each result poisoned first. Every element must
+// be written, and sampled elements of every distinct kernel must equal the reference.
 #include "src/compiler/check/check_library.h"
 
 #include <fmt/format.h>
@@ -29,14 +29,15 @@ constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 22;  // half a second of 
 constexpr std::int64_t kMaxReads = std::int64_t{1} << 22;   // for a single element
 constexpr std::int64_t kReadsOfStep = std::int64_t{1} << 15;
 constexpr std::int64_t kMaxElements = 24, kElementsOfKnownKernels = 4;
-// Of kernels whose elements are made of many, as long as that is no more than this of each.
+// Minimum of elements if each is computed from many, up to this number of reads.
 constexpr std::int64_t kFewestElements = 4, kReadsOfFewest = std::int64_t{1} << 17;
 
-/// Bytes of memory that nothing has written. A float of the first ones is no number that arithmetic
-/// makes; integers may have such values, so that two runs have to agree that nothing wrote them.
+/// Byte patterns of unwritten memory. Arithmetic never produces a float of the first pattern.
+/// Integers can have such values, so two runs with different patterns must agree that an element is
+/// unwritten.
 constexpr int kPoison = 0xff, kIntegerPoison = 0xa5, kOtherPoison = 0x5a;
 
-/// Half of them at ends of dimensions, where tiles and blocks are cut off.
+/// Half of the positions are at ends of dimensions, where tiles and blocks are partial.
 std::vector<std::int64_t> ChoosePositions(const TensorType& type, const std::string& name,
                                           std::int64_t count) {
   const std::int64_t elements = type.elements();
@@ -55,8 +56,8 @@ std::vector<std::int64_t> ChoosePositions(const TensorType& type, const std::str
   return {positions.begin(), positions.end()};
 }
 
-/// Elements of a recurrence's steps that are within reach, all at once: one takes as long as many.
-/// Its last steps have the code of the first. most: of the steps.
+/// Returns elements of a recurrence's steps within reach, all at once: one takes as long as many.
+/// Its last steps have the code of the first. most: number of steps.
 std::vector<std::int64_t> ChooseSteps(const Node& node, std::int64_t count, std::int64_t most) {
   const Recurrence& recurrence = *node.op.attributes.recurrence;
   const std::int64_t steps = node.type.shape[0] - std::ssize(recurrence.next);
@@ -68,7 +69,7 @@ std::vector<std::int64_t> ChooseSteps(const Node& node, std::int64_t count, std:
   return positions;
 }
 
-/// One run of the library after the other, step by step.
+/// Runs of the library, step by step.
 class CheckedRun {
  public:
   CheckedRun(const Plan& plan, const ModelLibrary& library, double seconds, CheckProgress& progress)
@@ -120,7 +121,7 @@ class CheckedRun {
     const PlanStep& step = run->plan_.steps[static_cast<std::size_t>(index)];
     const PlanBuffer& buffer = run->BufferAt(step.buffers.back());
     if (buffer.space != BufferSpace::kArena) return 0;
-    // The runtime's own memory, which it hands out for reading.
+    // The runtime's own memory, which it passes out for reading.
     run->arena_ = static_cast<std::byte*>(const_cast<void*>(result)) - buffer.offset;
     return ModelLibrary::kStopped;
   }
@@ -144,7 +145,7 @@ class CheckedRun {
 
   const PlanBuffer& BufferAt(int id) const { return plan_.buffers[static_cast<std::size_t>(id)]; }
 
-  /// Null for constants, which lie in the library as kernels want them.
+  /// Returns null for constants, which have the kernels' layouts in the library.
   std::byte* AddressOf(int id) {
     const PlanBuffer& buffer = BufferAt(id);
     const auto index = static_cast<std::size_t>(buffer.index);
@@ -161,7 +162,7 @@ class CheckedRun {
     return nullptr;
   }
 
-  /// Whether the result takes the place of an operand, whose bytes it then finds there.
+  /// Returns true if the result takes the place of an operand, whose bytes are there before.
   bool Overwrites(const PlanStep& step) {
     const std::byte* result = AddressOf(step.buffers.back());
     for (std::size_t i = 0; i + 1 < step.buffers.size(); ++i) {
@@ -182,7 +183,7 @@ class CheckedRun {
                 static_cast<std::size_t>(step.result_bytes));
   }
 
-  /// Before the step: its operands are in memory, and its result is not there yet.
+  /// Prepares a step: its operands are in memory, its result is not.
   void Prepare(std::size_t index) {
     Poison(index);
     expected_.reset();
@@ -201,12 +202,12 @@ class CheckedRun {
     }
   }
 
-  /// What the reference says of some elements.
+  /// Computes the expected values of some elements.
   Status Sample(const PlanStep& step, bool known) {
     const FindValue find = [&](int node) { return Find(step, node); };
     const TensorType& type = graph_.node(step.node).type;
     const std::string& name = graph_.node(step.node).name;
-    if (type.elements() == 0) return Status();  // there is nothing to compare
+    if (type.elements() == 0) return Status();  // nothing to compare
     if (graph_.node(step.node).op.kind == OpKind::kRecurrence) return SampleSteps(step, find);
     SampledReference one(graph_, find, kMaxReads);
     const std::int64_t last = type.elements() - 1;
@@ -227,7 +228,7 @@ class CheckedRun {
     return Status();
   }
 
-  /// Fewer of the steps where they multiply what is rounded until nothing can be told.
+  /// Samples fewer steps if later ones amplify roundings too much for a comparison.
   Status SampleSteps(const PlanStep& step, const FindValue& find) {
     const Node& node = graph_.node(step.node);
     half_ = false;
@@ -261,10 +262,10 @@ class CheckedRun {
     return buffer;
   }
 
-  /// A value that is a part of an operand, or that an operand is a part of.
+  /// Finds a value that is a part of an operand, or that contains an operand.
   std::optional<TensorView> FindDeviceRow(const PlanStep& step, int node) {
     for (const auto& [buffer, made] : made_) {
-      if (made->node != node || made >= &step) continue;  // steps lie in their order
+      if (made->node != node || made >= &step) continue;  // steps are stored in order
       const bool related =
           std::any_of(step.buffers.begin(), step.buffers.end() - 1,
                       [&](int operand) { return TopOf(operand) == TopOf(buffer); });
@@ -273,7 +274,7 @@ class CheckedRun {
     return std::nullopt;
   }
 
-  /// Elements of the result that are still poisoned.
+  /// Returns the elements of the result that are still poisoned.
   std::vector<std::int64_t> Poisoned(const PlanStep& step, const void* result) const {
     const int bytes = graph_.node(step.node).type.dtype.bytes();
     const std::int64_t count = step.result_bytes / bytes;
@@ -283,7 +284,7 @@ class CheckedRun {
     return EqualTo<std::uint64_t>(result, count, PoisonOf(step));
   }
 
-  /// Positions of elements whose bytes are all `byte`.
+  /// Returns the positions of elements whose bytes are all `byte`.
   template <typename T>
   static std::vector<std::int64_t> EqualTo(const void* memory, std::int64_t count, int byte) {
     T pattern;
@@ -343,8 +344,8 @@ class CheckedRun {
     return both.empty() ? Status() : Unwritten(step, both.size());
   }
 
-  /// Where the place of a result was not poisoned, the kernel's code has to tell; and what was not
-  /// compared with any step of its kernel is named.
+  /// Checks results in unpoisoned places by the kernel's code, and lists kernels without a compared
+  /// step.
   Status ProveOverwriting() {
     std::map<int, Coverage> known;
     for (const PlanStep& step : plan_.steps) {
@@ -370,14 +371,14 @@ class CheckedRun {
   CheckProgress& progress_;
   SystemClock clock_;
   double start_ = 0;
-  double seconds_left_ = 0;       // for the reference; what the run takes is not counted
-  double seconds_for_known_ = 0;  // left, at least, where a kernel was compared before
+  double seconds_left_ = 0;       // for the reference; the run itself does not count
+  double seconds_for_known_ = 0;  // reserve for kernels that were not compared yet
   std::vector<Tensor> inputs_, outputs_;
   std::map<int, const PlanStep*> made_;  // by the buffer of the result
   std::byte* arena_ = nullptr;
   bool again_ = false;
   std::vector<std::vector<std::int64_t>> candidates_;  // by step: integers like the poison
-  // Of the step to come.
+  // Of the next step.
   SampledReference::Sample expected_;
   std::vector<std::int64_t> positions_;
   bool half_ = false;

@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-/// Walks over the steps and keeps what each byte of the arena holds.
+/// Walk over the steps that tracks the contents of the arena's bytes.
 class PlanCheck {
  public:
   explicit PlanCheck(const Plan& plan)
@@ -36,7 +36,7 @@ class PlanCheck {
 
   const PlanBuffer& At(int buffer) const { return plan_.buffers[static_cast<std::size_t>(buffer)]; }
 
-  /// A part lies where it is said to, and no buffer is a part of itself.
+  /// Checks that parts are inside of their wholes, and that no buffer is a part of itself.
   Status CheckParts() {
     const auto count = static_cast<int>(plan_.buffers.size());
     for (int buffer = 0; buffer < count; ++buffer) {
@@ -76,7 +76,7 @@ class PlanCheck {
     return Status();
   }
 
-  /// Inside of its memory.
+  /// Checks that a buffer is inside of its memory.
   Status CheckPlace(const PlanBuffer& buffer) const {
     const auto expect = [](std::int64_t bytes, std::int64_t wanted, const char* what) {
       if (bytes == wanted) return Status();
@@ -113,7 +113,7 @@ class PlanCheck {
     return Internal("a buffer nowhere");
   }
 
-  /// Of the kernel's tensors, and of the result by its type and form.
+  /// Checks the sizes of the kernel's tensors, and of the result by its type and layouts.
   Status CheckSizes(const PlanStep& step) const {
     const TensorType& type = graph_.node(step.node).type;
     TW_ASSIGN_OR_RETURN(auto shape, MemoryShape(type, step.layouts));
@@ -143,7 +143,7 @@ class PlanCheck {
     return Status();
   }
 
-  /// Of the values that a stream or the host takes.
+  /// Checks the sizes of the values that a stream or the host reads.
   Status CheckReadBounds(const PlanStep& step, const std::vector<int>& reads) const {
     std::size_t next = 0;
     for (const int id : reads) {
@@ -169,13 +169,13 @@ class PlanCheck {
     return Internal(fmt::format("operand {} was written over", position));
   }
 
-  /// The buffer that it is a part of, of no other one a part.
+  /// Returns the outermost buffer that contains this one.
   int TopOf(int buffer) const {
     while (At(buffer).whole >= 0) buffer = At(buffer).whole;
     return buffer;
   }
 
-  /// Whether its bytes are those that it, its parts or what it is a part of were given.
+  /// Returns true if its bytes were last written as it, its parts or its wholes.
   bool IsInitialized(int buffer) const {
     const PlanBuffer& own = At(buffer);
     std::int64_t held = 0;
@@ -184,10 +184,10 @@ class PlanCheck {
       held += std::max<std::int64_t>(
           0, std::min(other.end, own.offset + own.bytes) - std::max(other.begin, own.offset));
     }
-    return held == own.bytes;  // what is held does not overlap
+    return held == own.bytes;  // initialized ranges do not overlap
   }
 
-  /// A result may take the place of an operand that is read only where the result is written.
+  /// Checks that a result takes the place of an operand only if that is read element by element.
   Status CheckOverwriting(const PlanStep& step) const {
     const int result = step.buffers.back();
     const PlanBuffer& made = At(result);

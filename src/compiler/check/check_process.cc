@@ -31,9 +31,9 @@ namespace {
 using Check = std::function<Result<Json>(CheckProgress&)>;
 
 constexpr int kLookMilliseconds = 50;
-constexpr double kMaxLookSeconds = 1;  // more between two looks is a pause of this process
-constexpr double kClockFactor = 3;     // a machine with other work may be so much slower
-// No kernel is slower: plain loops on one core do fifty times as much.
+constexpr double kMaxLookSeconds = 1;  // a longer time between two polls is a pause of this process
+constexpr double kClockFactor = 3;     // allowance for a machine with other work
+// Lower bound of a kernel's speed: plain loops on one core do fifty times as much.
 constexpr double kMinMacsPerSecond = 2e7, kMinBytesPerSecond = 2e6;
 
 double LimitFor(const CheckedOperator& op, double seconds) {
@@ -41,7 +41,7 @@ double LimitFor(const CheckedOperator& op, double seconds) {
                    static_cast<double>(op.bytes) / kMinBytesPerSecond});
 }
 
-/// Memory of this process and of those forked from it, at the same address in all of them.
+/// Memory shared by this process and processes forked from it, at the same address in all.
 class SharedProgress {
  public:
   SharedProgress() {
@@ -75,7 +75,7 @@ void WriteWhole(int fd, const std::string& text) {
   }
 }
 
-/// The check's answer as text: its status's code and message, and its JSON.
+/// Returns the check's answer as text: its status's code and message, and its JSON.
 std::string AnswerText(const Check& check, CheckProgress& progress) {
   const Result<Json> answer = check(progress);
   Json text = {{"code", static_cast<int>(answer.status().code())},
@@ -85,7 +85,7 @@ std::string AnswerText(const Check& check, CheckProgress& progress) {
 }
 
 [[noreturn]] void RunChild(const Check& check, CheckProgress& progress, int result, pid_t parent) {
-  ::setpgid(0, 0);  // the terminal's signals are the parent's, which takes this process along
+  ::setpgid(0, 0);  // signals of the terminal go to the parent, which ends this process, too
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   const rlimit no_core{0, 0};
@@ -94,9 +94,9 @@ std::string AnswerText(const Check& check, CheckProgress& progress) {
     ::signal(fault, SIG_DFL);
   }
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGTTOU, SIG_IGN);  // what it prints comes from the background of a terminal
-  // In a thread of its own: what OpenMP keeps of the forking one (for libraries that kernels call)
-  // are threads that are not here.
+  ::signal(SIGTTOU, SIG_IGN);  // it may print from the background of a terminal
+  // Runs in a new thread, because OpenMP (of libraries that kernels call) keeps state of the
+  // forking thread with threads that do not exist here.
   auto thread = StartThread([&] {
     WriteWhole(result, AnswerText(check, progress));
     ::_exit(0);
@@ -105,7 +105,7 @@ std::string AnswerText(const Check& check, CheckProgress& progress) {
   ::_exit(1);
 }
 
-/// Watches one check to its end.
+/// Watcher of one check.
 class Watch {
  public:
   Watch(pid_t pid, int result, const CheckProgress& progress, double seconds, double idle_seconds)
@@ -115,7 +115,7 @@ class Watch {
         seconds_(seconds),
         idle_seconds_(idle_seconds) {}
 
-  /// What it wrote until its end, or until it hung.
+  /// Returns the output until the end, or until it hung.
   std::string ReadAll() {
     std::string text;
     std::array<char, 4096> part;
@@ -132,9 +132,9 @@ class Watch {
       text.append(part.data(), static_cast<std::size_t>(count));
     }
   }
-  /// The operator that does not end.
+  /// Returns the operator that does not end.
   std::optional<std::size_t> hung() const { return hung_; }
-  /// It did nothing before its first operator: it waits for what never comes.
+  /// Returns true if it did nothing before its first operator: it waits forever.
   bool stuck() const { return stuck_; }
 
  private:
@@ -143,7 +143,7 @@ class Watch {
     const auto op = progress_.current();
     const CheckedOperator* known = op ? progress_.Operator(*op) : nullptr;
     const double looked = std::min(now - std::exchange(looked_at_, now), kMaxLookSeconds);
-    // After an operator it may wait for who reads what it prints. 0: its clock cannot be read.
+    // After an operator it may wait for the reader of its output. 0: its clock cannot be read.
     const bool waits = used > 0 && used == std::exchange(used_last_, used);
     const bool idle = waits && progress_.changes() == 0;
     idle_ = idle ? idle_ + looked : 0;
@@ -176,7 +176,7 @@ class Watch {
 ExitStatus Reap(pid_t pid, bool kill) {
   if (kill) {
     ::kill(-pid, SIGKILL);
-    ::kill(pid, SIGKILL);  // its group may not be there yet
+    ::kill(pid, SIGKILL);  // its process group may not exist yet
   }
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
@@ -185,7 +185,7 @@ ExitStatus Reap(pid_t pid, bool kill) {
                              : ExitStatus{false, WEXITSTATUS(status)};
 }
 
-/// Nothing if it is no whole answer.
+/// Returns nothing if the answer is incomplete.
 std::optional<CheckProcessResult> AnswerOf(const std::string& text) {
   const auto json = ParseJson(text);
   if (!json.ok()) return std::nullopt;

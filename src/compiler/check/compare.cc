@@ -1,5 +1,5 @@
-// Finds the values that two forms of a model have in common, by names, order and meaning, and
-// compares them layer by layer: quantized ones as the numbers they stand for.
+// Matching of the values that two forms of a model have in common, by names, order and quantization
+// parameters, and their comparison layer by layer. Quantized values are compared as real numbers.
 
 #include "src/compiler/check/compare.h"
 
@@ -23,10 +23,10 @@
 namespace tilewright {
 namespace {
 
-constexpr double kDefaultSqnrDb = 10;  // below, more than a third of the signal is error
+constexpr double kDefaultSqnrDb = 10;  // below it, more than a third of the signal is error
 
-/// Where the product `anchor` ends: behind additions and scales of one constant per channel, and
-/// behind such of a scalar in front of them (a shift to the scale of the bias, say).
+/// Returns the end of the product `anchor`: after additions and scales of one constant per channel,
+/// and after those of a scalar before them (for example a shift to the scale of the bias).
 int EndOfProduct(const Graph& graph, const std::vector<std::vector<int>>& users, int anchor) {
   const std::vector<bool> channel = ChannelDimensions(graph.node(anchor));
   const auto constant = [&](int id, OperandKind kind) {
@@ -52,14 +52,14 @@ int EndOfProduct(const Graph& graph, const std::vector<std::vector<int>>& users,
   return end;
 }
 
-/// Of the dimensions of a product's or a pool's result; empty if nobody says it.
+/// Returns the layout of a product's or a pool's result; empty if unknown.
 std::string LayoutOf(const Node& node) {
   const std::string& layout = node.op.attributes.data_layout;
   if (node.op.kind == OpKind::kDense && node.type.shape.size() == 2) return "MK";
   return node.type.shape.size() >= 4 ? layout : "";
 }
 
-/// The layouts of a graph's values, by their ids.
+/// Returns the layouts of a graph's values, by their ids.
 std::vector<std::string> LayoutsOf(const Graph& graph) {
   std::vector<std::string> layouts(static_cast<std::size_t>(graph.size()));
   for (int id = 0; id < graph.size(); ++id) {
@@ -80,7 +80,7 @@ std::vector<std::string> LayoutsOf(const Graph& graph) {
   return layouts;
 }
 
-/// A name without what quantizing exporters append to that of the float value.
+/// Returns a name without the suffix that quantizing exporters append to that of the float value.
 std::string_view PlainName(std::string_view name) {
   constexpr std::array<std::string_view, 8> kSuffixes = {
       "_QuantizeLinear_Output", "_DequantizeLinear_Output", "_quantized", "_dequantized",
@@ -105,15 +105,16 @@ struct Pair {
   const TracedValue* other;
 };
 
-/// One side is quantized, or both are in different ways. Numbers of one type that only one side
-/// explains are taken for the same ones in another place: a layout that was changed, say.
+/// Returns true if one side is quantized, or both are in different ways. Numbers of one type whose
+/// parameters only one side states count as the same numbers elsewhere, for example after a layout
+/// change.
 bool DiffersInType(const Pair& pair) {
   const auto &left = pair.reference->quantization_params, &right = pair.other->quantization_params;
   if (pair.reference->contents.dtype() != pair.other->contents.dtype()) return true;
   return left && right && (left->scales != right->scales || left->zero_point != right->zero_point);
 }
 
-/// Some of what it computes are small integers. Its results may be floats all the same.
+/// Returns true if some values are small integers. The results may still be floats.
 bool IsQuantized(const Trace& trace) {
   return std::ranges::any_of(trace.values, [](const TracedValue& value) {
     const DataType dtype = value.contents.dtype();
@@ -121,21 +122,21 @@ bool IsQuantized(const Trace& trace) {
   });
 }
 
-/// Two traces of one graph have the same values in the same order.
+/// Returns true if two traces are of one graph: the same values in the same order.
 bool SameValues(const Trace& a, const Trace& b) {
   return std::ranges::equal(a.values, b.values, [](const TracedValue& x, const TracedValue& y) {
     return x.name == y.name && x.op == y.op && x.contents.type() == y.contents.type();
   });
 }
 
-/// What a value is called on both sides; empty for one that only its own file has a name for.
+/// Returns the common name of a value on both sides; empty if only its own file has a name for it.
 std::string_view CommonName(const TracedValue& value, bool same_graph) {
   if (same_graph) return value.name;
   if (!value.source.empty()) return value.source;
   return IsLocalName(value.name) ? std::string_view() : std::string_view(value.name);
 }
 
-/// The value at position `index` of the outputs; null if that is an input or a constant.
+/// Returns the value at position `index` of the outputs; null for an input or a constant.
 const TracedValue* OutputOf(const Trace& trace, std::size_t index) {
   const int position = trace.outputs[index];
   return position < 0 ? nullptr : &trace.values[static_cast<std::size_t>(position)];
@@ -145,7 +146,7 @@ bool IsOutput(const Trace& trace, const TracedValue* value) {
   return std::ranges::count(trace.outputs, value - trace.values.data()) != 0;
 }
 
-/// Whether two layouts are of the same dimensions, in another order or in blocks.
+/// Returns true if two layouts have the same dimensions, in another order or in blocks.
 bool AreForms(const std::string& a, const std::string& b) {
   const auto left = Layout::Parse(a), right = Layout::Parse(b);
   if (a == b || !left.ok() || !right.ok()) return false;
@@ -155,8 +156,8 @@ bool AreForms(const std::string& a, const std::string& b) {
   return one == two;
 }
 
-/// Whether the elements of two values of one name can be brought into one order. Blocks of `other`
-/// may have been filled up.
+/// Returns true if the elements of two values of one name can be brought into one order. Blocks of
+/// `other` may be padded.
 bool HaveOneOrder(const TracedValue& reference, const TracedValue& other) {
   const std::int64_t count = reference.contents.elements(), others = other.contents.elements();
   const bool known = !reference.layout.empty() && !other.layout.empty();
@@ -168,7 +169,7 @@ bool HaveOneOrder(const TracedValue& reference, const TracedValue& other) {
 std::vector<Pair> PairByName(const Trace& reference, const Trace& other) {
   const bool same = SameValues(reference, other);
   std::map<std::string_view, const TracedValue*> exact, plain;
-  for (const bool outputs : {true, false}) {  // of two that stand for one value, the output
+  for (const bool outputs : {true, false}) {  // of two that are one value, the output
     for (const TracedValue& value : other.values) {
       const std::string_view name = CommonName(value, same);
       if (name.empty() || IsOutput(other, &value) != outputs) continue;
@@ -178,7 +179,7 @@ std::vector<Pair> PairByName(const Trace& reference, const Trace& other) {
   }
   std::vector<Pair> pairs;
   std::map<const TracedValue*, bool> taken;
-  for (const bool whole : {true, false}) {  // the very name goes before one with another ending
+  for (const bool whole : {true, false}) {  // the exact name precedes one with another suffix
     const auto& named = whole ? exact : plain;
     for (const TracedValue& value : reference.values) {
       const std::string_view name = CommonName(value, same);
@@ -204,9 +205,9 @@ bool HasReference(const std::vector<Pair>& pairs, const TracedValue* value) {
   return std::ranges::any_of(pairs, [&](const Pair& pair) { return pair.reference == value; });
 }
 
-/// Adds the products that have no name in common, if there are equally many on both sides and those
-/// that have one are at equal positions. (An output that is a product here may be behind it there,
-/// dequantized.) Returns whether it did.
+/// Adds the products without a common name, if there are equally many on both sides and those with
+/// one are at equal positions. (An output that is a product on one side may follow it on the other,
+/// dequantized.) Returns true if it added them.
 bool AddProducts(const Trace& reference, const Trace& other, std::vector<Pair>& pairs) {
   const auto left = ProductsOf(reference), right = ProductsOf(other);
   const bool alike =
@@ -223,9 +224,9 @@ bool AddProducts(const Trace& reference, const Trace& other, std::vector<Pair>& 
   return pairs.size() > named;
 }
 
-/// Adds the outputs that have no name in common, also those whose product is paired: something may
-/// be wrong behind it. Returns whether it did.
-/// Errors: kInvalidArgument for one without a counterpart: it would go unseen.
+/// Adds the outputs without a common name, also those whose product is paired, because values after
+/// it may be wrong. Returns true if it added any.
+/// Errors: kInvalidArgument for one without a counterpart, which would stay unseen.
 Result<bool> AddOutputs(const Trace& reference, const Trace& other, std::vector<Pair>& pairs) {
   const std::size_t named = pairs.size();
   const bool counted = reference.outputs.size() == other.outputs.size();
@@ -246,8 +247,8 @@ Result<bool> AddOutputs(const Trace& reference, const Trace& other, std::vector<
   return pairs.size() > named;
 }
 
-/// `value` in the order of elements that `wanted` has.
-/// Errors: kInvalidArgument if they have not the same elements.
+/// Returns `value` in the element order of `wanted`.
+/// Errors: kInvalidArgument if they have different elements.
 Result<Tensor> InOrderOf(const TracedValue& value, const TracedValue& wanted) {
   const auto differ = [&] {
     return InvalidArgument(fmt::format("{} is {} and {} is {}: they do not correspond", wanted.name,
@@ -276,7 +277,7 @@ Result<Tensor> InOrderOf(const TracedValue& value, const TracedValue& wanted) {
   return moved;
 }
 
-/// outputs: of both networks.
+/// outputs: the values are outputs of both networks.
 Result<LayerDifference> Difference(const Pair& pair, bool outputs,
                                    const DifferenceOptions& options) {
   const TracedValue& reference = *pair.reference;
@@ -322,8 +323,8 @@ Result<LayerDifference> Difference(const Pair& pair, bool outputs,
   return layer;
 }
 
-/// Judges again what is not ok, each operator on the operands that the other network had: what one
-/// may be off by is then no fault of those behind it.
+/// Judges failed layers again, each operator on the operands of the other network. Errors of one
+/// operator then do not count against those after it.
 Status JudgeByMagnitudes(const std::vector<Pair>& pairs, const DifferenceOptions& options,
                          std::vector<LayerDifference>& layers) {
   std::map<std::string_view, int> ids;
@@ -421,7 +422,7 @@ Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> in
     const auto found = std::ranges::find(trace.values, name, &TracedValue::name);
     trace.outputs.push_back(static_cast<int>(found - trace.values.begin()));
     if (found != trace.values.end()) continue;
-    TracedValue value;  // an input or a constant, or another name for a result
+    TracedValue value;  // an input or a constant, or an alias of a result
     value.name = name;
     value.contents = std::move((*outputs)[i]);
     trace.values.push_back(std::move(value));
@@ -510,7 +511,7 @@ Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& othe
   const bool products = AddProducts(reference, other, pairs);
   TW_ASSIGN_OR_RETURN(auto counted, AddOutputs(reference, other, pairs));
   report.by_position = counted || products;
-  std::ranges::stable_sort(pairs, {}, &Pair::reference);  // the order of execution
+  std::ranges::stable_sort(pairs, {}, &Pair::reference);  // execution order
   if (pairs.empty()) {
     return InvalidArgument(fmt::format(
         "{} and {} have no value of one name, {} and {} convolutions and matrix products, and no "

@@ -1,6 +1,6 @@
-// Every place where a result is written is an index expression under loops of constant extent and
-// conditions. A plain sum of loop variables without conditions covers an interval or does not,
-// which its strides say; all others are counted through, place by place.
+// Each write to a result is an index expression under loops of constant extent and conditions. For
+// a plain sum of loop variables without conditions, the strides tell whether it covers an interval.
+// All others are enumerated, position by position.
 
 #include "src/compiler/check/coverage.h"
 
@@ -21,12 +21,12 @@ struct Loop {
   std::int64_t extent;
 };
 
-/// One statement that writes to the result.
+/// Statement that writes to the result.
 struct WriteSite {
   std::vector<Loop> loops;       // around it, outermost first
   std::vector<Expr> conditions;  // all must hold
   Expr place;                    // row-major
-  bool intrinsic = false;        // may write more than the region says
+  bool intrinsic = false;        // may write more than the region states
 };
 
 /// offset + sum of coefficient * variable.
@@ -67,7 +67,7 @@ std::optional<Sum> SumOf(const Expr& expr) {
   }
 }
 
-/// Whether the writer alone covers [0, count).
+/// Returns true if the writer alone covers [0, count).
 bool CoversAll(const WriteSite& writer, std::int64_t count) {
   if (!writer.conditions.empty()) return false;
   const auto sum = SumOf(writer.place);
@@ -91,7 +91,7 @@ bool CoversAll(const WriteSite& writer, std::int64_t count) {
   return first <= 0 && first + reach >= count;
 }
 
-/// Finds the statements that write to a buffer.
+/// Collector of the statements that write to a buffer.
 class WriterFinder {
  public:
   explicit WriterFinder(const Buffer& result) : result_(result.get()) {}
@@ -155,12 +155,12 @@ class WriterFinder {
   const BufferNode* result_;
   std::vector<Loop> loops_;
   std::vector<Expr> conditions_;
-  std::vector<Expr> vars_;  // that writers name
+  std::vector<Expr> vars_;  // variables that writers use
   std::vector<WriteSite> writers_;
 };
 
-/// Index expressions under loops as a list of operations on numbered slots. Each is computed where
-/// the innermost variable in it changes, so that a step of the innermost loop computes little.
+/// Index expressions under loops as operations on numbered slots. Each is computed at the loop of
+/// its innermost variable, so that a step of the innermost loop computes little.
 class IndexCode {
  public:
   using Value = std::optional<std::int64_t>;  ///< nothing for what index maths does not say
@@ -169,7 +169,7 @@ class IndexCode {
     for (std::size_t i = 0; i < loops.size(); ++i) slots_[loops[i].var] = NewSlot(i + 1);
   }
 
-  /// Returns the slot that has the expression's value.
+  /// Returns the slot of the expression's value.
   std::size_t Add(const Expr& expr) {
     const auto known = slots_.find(expr.get());
     if (known != slots_.end()) {
@@ -181,11 +181,11 @@ class IndexCode {
     return slot;
   }
 
-  /// Whether an expression has the variable of a loop in it.
+  /// Returns true if an expression uses the variable of a loop.
   bool Uses(std::size_t loop) const { return used_.contains(loop); }
-  /// Gives the variable of a loop its value.
+  /// Sets the variable of a loop.
   void Set(std::size_t loop, std::int64_t value) { values_[loop] = value; }
-  /// Computes what follows from the variables of that many outermost loops, and from no other.
+  /// Computes the slots that depend on the variables of this many outermost loops only.
   void Compute(std::size_t depth) {
     for (const Operation& op : at_depth_[depth]) {
       const Value &left = values_[op.left], &right = values_[op.right];
@@ -232,13 +232,13 @@ class IndexCode {
   std::set<std::size_t> used_;  // loops
 };
 
-/// Goes through the places of writers one by one.
+/// Enumeration of the positions of writers.
 class PlaceCounter {
  public:
   PlaceCounter(std::int64_t count, std::int64_t most)
       : written_(static_cast<std::size_t>(count), false), left_(most) {}
 
-  /// False if it cannot be said where the writer writes.
+  /// Returns false if the writer's positions cannot be determined.
   bool Count(const WriteSite& writer) {
     IndexCode code(writer.loops);
     Site site{writer.loops, code, {}, 0};

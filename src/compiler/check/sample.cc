@@ -1,5 +1,5 @@
-// Single elements of a graph's values, from what lies in memory: what is read, computed element by
-// element, or only moved. Sums, windows and rows are in sample_sums.cc.
+// Single elements of a graph's values, from operands in memory: reads, elementwise operators and
+// data movement. Sums, windows and rows are in sample_sums.cc.
 #include "src/compiler/check/sample.h"
 
 #include <fmt/format.h>
@@ -23,12 +23,12 @@ std::size_t AxisOf(std::int64_t axis, std::size_t rank) {
   return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
 }
 
-/// One-dimensional with this many elements of a type.
+/// Returns a type of one dimension with this many elements.
 TensorType VectorOf(std::size_t count, DataType dtype) {
   return {{static_cast<std::int64_t>(count)}, dtype};
 }
 
-/// Other right positions of an element of `from` are those of element `to` of a sample.
+/// Copies other correct positions of an element of `from` to element `to` of a sample.
 void CopyOtherPositions(const BoundedTensor& from, std::size_t element, std::size_t to,
                         BoundedTensor& sample) {
   const std::pair first(static_cast<std::int64_t>(element),
@@ -39,7 +39,7 @@ void CopyOtherPositions(const BoundedTensor& from, std::size_t element, std::siz
   }
 }
 
-/// Elements at `positions` of what is known at `distinct` ones, ascending.
+/// Returns the elements at `positions` from those at the `distinct` ones, which are ascending.
 SampledReference::Sample Repeated(const BoundedTensor& known,
                                   std::span<const std::int64_t> distinct,
                                   std::span<const std::int64_t> positions) {
@@ -90,7 +90,8 @@ Result<SampledReference::Sample> SampledReference::At(int id,
   }
   if (const auto value = find_(id)) return Read(node.type, *value, positions);
   if (node.kind != NodeKind::kOperator) return Internal("input " + node.name + " is nowhere");
-  // Elements of one row ask for the same row: rows of rows would be a row's length more each.
+  // Elements of one row request the same row: without this, rows of rows would each be a row's
+  // length larger.
   Positions distinct(positions.begin(), positions.end());
   std::ranges::sort(distinct);
   const auto rest = std::ranges::unique(distinct);
@@ -300,11 +301,11 @@ Result<SampledReference::Sample> SampledReference::Concatenated(
                         part->error.At(static_cast<std::int64_t>(i)));
     }
   }
-  std::ranges::sort(joined->other_positions);  // of one input after the other
+  std::ranges::sort(joined->other_positions);  // they were added input by input
   return Sample(std::move(joined));
 }
 
-/// Indices count from the end below 0, and take the nearest element beyond the ends.
+/// Indices below 0 count from the end; indices out of range are clamped.
 Result<SampledReference::Sample> SampledReference::Gathered(
     const Node& node, std::span<const std::int64_t> positions) {
   const Shape& from = graph_.node(node.inputs[0]).type.shape;

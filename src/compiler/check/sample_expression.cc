@@ -1,9 +1,9 @@
-// Single elements of an expression: the part of it that one element is made of is an expression
+// Single elements of an expression. The part of it that one element depends on is an expression
 // itself, over boxes of its tensors, which the reference evaluates.
 //
-// From the last stage back, each axis of a stage has a range of positions that are wanted; ranges
-// of indices follow from those of the axes, and what a load may read is wanted of its tensor. A box
-// that is larger than what is really read costs time and changes nothing.
+// From the last stage backwards, each axis of a stage has a range of needed positions. Ranges of
+// indices follow from those of the axes, and the range of a load is needed of its tensor. A box
+// that is larger than the actual reads costs time but changes no result.
 
 #include <algorithm>
 #include <utility>
@@ -22,9 +22,9 @@ struct WantedRange {
 };
 using WantedBox = std::vector<WantedRange>;
 
-// Numbers beyond are as good as any number: no tensor has positions there.
+// Numbers beyond this bound are unknown: no tensor has positions there.
 constexpr std::int64_t kAnyNumber = std::int64_t{1} << 48;
-// Products of two of these are no numbers of 64 bits any more, but of doubles.
+// Products of two of these exceed 64 bits, but not doubles.
 constexpr WantedRange kAnyRange = {-kAnyNumber, kAnyNumber};
 
 std::int64_t CappedNumber(double value) {
@@ -32,8 +32,8 @@ std::int64_t CappedNumber(double value) {
       std::clamp(value, -static_cast<double>(kAnyNumber), static_cast<double>(kAnyNumber)));
 }
 
-/// Of what left the numbers that are known, whatever is made of it is not known, either: integers
-/// wrap.
+/// Returns true if the range is unknown. Results computed from it are unknown, too, because
+/// integers wrap.
 bool IsAny(WantedRange range) { return range.first <= -kAnyNumber || range.last >= kAnyNumber; }
 
 WantedRange RangeOfProduct(WantedRange a, WantedRange b) {
@@ -45,7 +45,7 @@ WantedRange RangeOfProduct(WantedRange a, WantedRange b) {
   return IsAny(product) ? kAnyRange : product;
 }
 
-/// Of an integer node, from those of its operands.
+/// Returns the range of an integer node, from those of its operands.
 WantedRange RangeOfNode(const ExpressionNode& node, const std::vector<WantedRange>& ranges,
                         const WantedBox& axes) {
   const auto of = [&](std::size_t i) { return ranges[static_cast<std::size_t>(node.args[i])]; };
@@ -85,14 +85,14 @@ WantedRange RangeOfNode(const ExpressionNode& node, const std::vector<WantedRang
     case ExprKind::kSelect:
       return {std::min(of(1).first, of(2).first), std::max(of(1).last, of(2).last)};
     case ExprKind::kCast:
-      // Of 64 bits, which nothing that is known leaves; narrower ones may wrap.
+      // 64 bits: known numbers stay inside; narrower types may wrap.
       return node.dtype == kInt64 ? of(0) : kAnyRange;
     default:
       return kAnyRange;
   }
 }
 
-/// What of each tensor one element is made of: inputs, then stages.
+/// Returns the box of each tensor that one element depends on: inputs, then stages.
 std::vector<WantedBox> WantedBoxes(const Expression& expression, const WantedBox& element) {
   const std::size_t inputs = expression.inputs.size();
   std::vector<WantedBox> boxes(inputs + expression.stages.size());
@@ -113,7 +113,7 @@ std::vector<WantedBox> WantedBoxes(const Expression& expression, const WantedBox
       const auto tensor = static_cast<std::size_t>(node.integer);
       const auto shape = expression.TypeOf(node.integer).shape;
       for (std::size_t d = 0; d < shape.size(); ++d) {
-        // Outside lies only what a condition keeps from being read.
+        // Only reads that a condition prevents are outside.
         const WantedRange index = ranges[static_cast<std::size_t>(node.args[d])];
         const std::int64_t first = std::clamp<std::int64_t>(index.first, 0, shape[d] - 1);
         const std::int64_t last = std::clamp<std::int64_t>(index.last, 0, shape[d] - 1);
@@ -124,7 +124,7 @@ std::vector<WantedBox> WantedBoxes(const Expression& expression, const WantedBox
       }
     }
   }
-  for (WantedBox& box : boxes) {  // of what is not read, something
+  for (WantedBox& box : boxes) {  // one element of each unread tensor
     for (WantedRange& range : box) {
       if (range.count() < 1) range = {0, 0};
     }
@@ -132,7 +132,7 @@ std::vector<WantedBox> WantedBoxes(const Expression& expression, const WantedBox
   return boxes;
 }
 
-/// A body over the boxes: axes begin at 0, and so do the tensors that it reads.
+/// Returns a body over the boxes: axes begin at 0, and so do the tensors that it reads.
 std::vector<ExpressionNode> MovedNodes(const ExpressionStage& stage, const WantedBox& own,
                                        const std::vector<WantedBox>& boxes) {
   std::vector<ExpressionNode> moved;
@@ -168,7 +168,7 @@ std::vector<std::int64_t> ShapeOfBox(const WantedBox& box) {
   return shape;
 }
 
-/// The expression over the boxes alone.
+/// Returns the expression over the boxes alone.
 Expression PartOf(const Expression& expression, const std::vector<WantedBox>& boxes) {
   Expression part = expression;
   for (std::size_t i = 0; i < part.inputs.size(); ++i) {
@@ -182,7 +182,7 @@ Expression PartOf(const Expression& expression, const std::vector<WantedBox>& bo
   return part;
 }
 
-/// Row-major positions of a box in its tensor.
+/// Returns the row-major positions of a box in its tensor.
 std::vector<std::int64_t> PositionsOfBox(const WantedBox& box,
                                          const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> positions;

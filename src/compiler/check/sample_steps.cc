@@ -1,4 +1,4 @@
-// Results of a recurrence: the steps up to the one that is asked for, from the data of those.
+// Results of a recurrence: the steps up to the requested one, from their data.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -11,7 +11,7 @@
 namespace tilewright {
 namespace {
 
-// A tenth of a second by the reference, with the bounds of its errors.
+// A tenth of a second of the reference, with error bounds.
 constexpr double kMaxStepOperations = 0x1p24;
 
 std::vector<TensorType> InputTypesOf(const Graph& graph, const Node& node) {
@@ -20,7 +20,7 @@ std::vector<TensorType> InputTypesOf(const Graph& graph, const Node& node) {
   return types;
 }
 
-/// A sample that is all of a tensor, in order.
+/// Returns a sample of all elements, in order, as a tensor.
 BoundedTensor WholeOf(const BoundedTensor& sample, const TensorType& type) {
   BoundedTensor whole{sample.value.Clone(), Tensor(), sample.rounded_once};
   whole.value.Reshape(type.shape);

@@ -1,4 +1,4 @@
-// Elements that are made of many: products, windows, reductions and normalizations.
+// Elements computed from many others: products, windows, reductions and normalizations.
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-/// The pairs of positions whose products are added up for one element.
+/// Pairs of positions whose products are added up for one element.
 struct Taps {
   std::vector<std::int64_t> data, weight;
   std::vector<std::size_t> ends;  // of each element's taps
@@ -75,7 +75,8 @@ Result<Taps> ConvolutionTaps(const Workload& w, std::span<const std::int64_t> po
   return taps;
 }
 
-/// dense and batch_matmul in their plain layouts: the last dimensions are multiplied.
+/// Returns the taps of dense and batch_matmul in their default layouts: the last dimensions are
+/// multiplied.
 Result<Taps> MatrixTaps(const Workload& w, std::span<const std::int64_t> positions,
                         const TensorType& type) {
   const std::size_t rank = type.shape.size();
@@ -99,14 +100,14 @@ Result<Taps> MatrixTaps(const Workload& w, std::span<const std::int64_t> positio
   return taps;
 }
 
-/// How far the elements of a box of this shape lie from its first one in a tensor of shape `whole`,
-/// in row-major order.
+/// Returns the offsets of a box's elements from its first one in a tensor of shape `whole`, in
+/// row-major order.
 std::vector<std::int64_t> OffsetsIn(const Shape& whole, const Shape& box) {
   std::vector<std::int64_t> offsets = {0};
   std::int64_t stride = 1;
   for (std::size_t d = whole.size(); d-- > 0;) {
     const std::size_t known = offsets.size();
-    // Outer ones come first in the order, so what is there is repeated behind itself.
+    // Outer dimensions come first in the order, so the known offsets are repeated at the end.
     for (std::int64_t i = 1; i < box[d]; ++i) {
       for (std::size_t j = 0; j < known; ++j) offsets.push_back(offsets[j] + i * stride);
     }
@@ -115,13 +116,13 @@ std::vector<std::int64_t> OffsetsIn(const Shape& whole, const Shape& box) {
   return offsets;
 }
 
-/// An integer element; sums and products of such wrap as those of its type do.
+/// Returns an integer element; sums and products wrap like those of its type.
 std::uint64_t WholeAt(const Tensor& integers, std::int64_t i) {
   if (integers.dtype().bits == 64) return integers.As<std::uint64_t>()[static_cast<std::size_t>(i)];
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(integers.At(i)));
 }
 
-/// An integer sum in the type of the result, in which it wraps.
+/// Stores an integer sum, wrapped to the type of the result.
 void SetWrapped(Tensor& to, std::int64_t i, std::int64_t sum) {
   const auto at = static_cast<std::size_t>(i);
   switch (to.dtype().bits) {
@@ -139,7 +140,7 @@ void SetWrapped(Tensor& to, std::int64_t i, std::int64_t sum) {
   }
 }
 
-/// Elements of rows, by their places in all of them.
+/// Returns elements of rows, by their positions in all of them.
 SampledReference::Sample PickedFrom(const BoundedTensor& rows,
                                     const std::vector<std::int64_t>& picked) {
   auto sample = std::make_shared<BoundedTensor>();
@@ -156,7 +157,7 @@ SampledReference::Sample PickedFrom(const BoundedTensor& rows,
   return sample;
 }
 
-/// The sample as rows of `columns` elements (and single ones behind, up to `rank` dimensions).
+/// Returns the sample as rows of `columns` elements (then ones, up to `rank` dimensions).
 BoundedTensor InRows(const BoundedTensor& sample, std::int64_t columns, std::size_t rank) {
   Shape shape(rank, 1);
   shape[1] = columns;
@@ -321,7 +322,7 @@ Result<SampledReference::Sample> SampledReference::Reduced(
   return Sample(std::make_shared<BoundedTensor>(std::move(result)));
 }
 
-/// softmax, log_softmax and lrn: the whole row is looked at for one element of it.
+/// softmax, log_softmax and lrn: one element depends on its whole row.
 Result<SampledReference::Sample> SampledReference::OfRow(const Node& node,
                                                          std::span<const std::int64_t> positions) {
   const Shape& shape = node.type.shape;

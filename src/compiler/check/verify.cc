@@ -37,8 +37,7 @@ Status CheckSame(const Graph& graph, const RunnableNetwork& model) {
   return check(graph.outputs(), model.outputs(), "outputs");
 }
 
-/// Compares a run with the reference, each operator evaluated on the values that the run itself
-/// gave.
+/// Comparison of a run with the reference, each operator evaluated on the run's own values.
 class OperatorVerifier {
  public:
   /// inputs: of exactly the types of graph.inputs().
@@ -47,13 +46,13 @@ class OperatorVerifier {
     report_.synthetic_constants = graph.synthetic_constants;
   }
 
-  /// Takes over the run's value of a node, compared if the reference did not make it.
+  /// Takes the run's value of a node and compares it, unless the reference computed it.
   Status Take(int node, const ModelOperator& op, Tensor result) {
     if (!op.is_reference) TW_RETURN_IF_ERROR(Check(node, op, result));
     if (graph_.node(node).kind == NodeKind::kOperator) values_.Observe(node, std::move(result));
     return Status();
   }
-  /// Adds a check of something that is no operator.
+  /// Adds a check of a value that is no operator's.
   void Add(OperatorCheck check) {
     if (!check.comparison.ok && !report_.first_bad) report_.first_bad = report_.checks.size();
     report_.checks.push_back(std::move(check));
@@ -68,7 +67,7 @@ class OperatorVerifier {
     OperatorCheck check{graph_.node(node).name, op.Description(),
                         Compare(result, *reference.value, tolerance), 0};
     if (!check.comparison.ok && !options_.tolerance) {
-      // What is summed may be much larger than what is left of it.
+      // Terms may be much larger than their sum.
       TW_ASSIGN_OR_RETURN(const auto bounded, values_.Bounded(op.winograd_tile));
       check.comparison = CompareBounded(result, bounded, tolerance);
     }
@@ -87,7 +86,7 @@ class OperatorVerifier {
   VerifyReport report_;
 };
 
-/// Runs the network; `verifier` gets what each operator makes of the graph's values, and compares.
+/// Runs the network; `verifier` gets the result of each operator and compares it.
 Result<std::vector<Tensor>> CompareOperators(const Graph& graph, const RunnableNetwork& network,
                                              std::span<const Tensor> inputs, CheckProgress* told,
                                              OperatorVerifier& verifier) {
@@ -125,7 +124,7 @@ Status CheckOutputs(const Graph& graph, const Graph& source) {
   return InvalidArgument("made from another graph than " + source.name + ": the outputs differ");
 }
 
-/// Compares outputs with those that the reference evaluator makes of a whole graph.
+/// Compares outputs with those of the reference evaluator on a whole graph.
 Status CompareOutputs(const Graph& source, std::span<const Tensor> inputs,
                       std::span<const Tensor> outputs, const VerifyOptions& options,
                       OperatorVerifier& verifier) {
@@ -136,7 +135,8 @@ Status CompareOutputs(const Graph& source, std::span<const Tensor> inputs,
     const int id = source.outputs()[i];
     auto comparison = Compare(outputs[i], expected[i], options.tolerance);
     if (!comparison.ok && !options.tolerance && source.node(id).kind == NodeKind::kOperator) {
-      // What the host makes of the accelerator's integers: by the magnitudes that went into it.
+      // Values that the host computes from the accelerator's integers are judged by the magnitudes
+      // of their terms.
       TW_RETURN_IF_ERROR(made.Reference(id));
       TW_ASSIGN_OR_RETURN(const auto bounded, made.Bounded());
       comparison = CompareBounded(outputs[i], bounded);
@@ -153,7 +153,7 @@ bool IsLibraryOf(const Graph& graph, const ModelLibrary& model) {
   std::map<std::string_view, const TensorType*> types;
   for (const Node& node : graph.nodes()) types.emplace(node.name, &node.type);
   return std::ranges::all_of(model.operators(), [&](const ModelOperator& op) {
-    if (SourceName(op.result.name) != op.result.name) return true;  // made by a pass
+    if (SourceName(op.result.name) != op.result.name) return true;  // added by a pass
     const auto found = types.find(op.result.name);
     return found != types.end() && *found->second == op.result.type;
   });

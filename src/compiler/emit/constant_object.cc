@@ -21,7 +21,7 @@ struct Close {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-/// A new file that remembers the first failure.
+/// Writer of a new file that keeps the first error.
 class Writer {
  public:
   explicit Writer(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wbxe")) {}
@@ -36,7 +36,7 @@ class Writer {
       Write(kZeros.data(), std::min<std::int64_t>(position - position_, kZeros.size()));
     }
   }
-  /// One after the other, each at the next multiple of kTensorAlignment from here.
+  /// Writes tensors one after the other, each at the next multiple of kTensorAlignment from here.
   void WriteTensors(std::span<const Tensor* const> tensors) {
     const std::int64_t begin = position_;
     for (const Tensor* tensor : tensors) {
@@ -57,14 +57,14 @@ class Writer {
   bool good_ = true;
 };
 
-/// What differs between the ELF files of machines.
+/// Differences between the ELF files of machines.
 struct Machine {
   Elf64_Half number = EM_NONE;
   bool wide = true;  // 64 bits
   Elf64_Word flags = 0;
 };
 
-/// Of the target's triple, or of this machine.
+/// Returns the machine of the target's triple, or this machine.
 Result<Machine> MachineOf(const Target& target) {
   std::string triple = target.Option("mtriple");
 #if defined(__x86_64__)
@@ -91,7 +91,7 @@ struct Elf64 {
   static constexpr unsigned char kClass = ELFCLASS64;
 };
 
-/// Sets a field, whose width the class of the file decides.
+/// Sets a field, whose width depends on the class of the file.
 template <typename Field>
 void Set(Field& field, std::int64_t value) {
   field = static_cast<Field>(value);
@@ -177,7 +177,7 @@ Status WriteConstantObject(std::span<const Tensor* const> constants, std::int64_
                            const Target& target, const std::string& path) {
   TW_ASSIGN_OR_RETURN(auto machine, MachineOf(target));
   if (machine.wide) return WriteObject<Elf64>(constants, total_bytes, machine, path);
-  constexpr std::int64_t kMax = std::int64_t{1} << 30;  // of 4 GiB of addresses, some are taken
+  constexpr std::int64_t kMax = std::int64_t{1} << 30;  // a part of 4 GiB of addresses is taken
   if (total_bytes > kMax) {
     return Unsupported("constants of " + std::to_string(total_bytes) + " bytes, a 32-bit target " +
                        "takes at most " + std::to_string(kMax));

@@ -1,5 +1,5 @@
-// The tables that src/runtime/model.c interprets, as LLVM IR. The struct types below repeat those
-// of src/runtime/model.h field by field.
+// LLVM IR of the tables that src/runtime/model.c interprets. The struct types below repeat those of
+// src/runtime/model.h field by field.
 
 #include "src/compiler/emit/model_tables.h"
 
@@ -25,7 +25,7 @@ constexpr std::string_view kTypes =
     "%Model = type { i64, ptr, ptr, ptr, i64, ptr, i64, ptr, i64, ptr, i64, i64, i64, i64, ptr }\n"
     "%Functions = type { ptr, ptr, ptr, ptr, ptr }\n"
     "@tw_state = internal global ptr null\n";
-// What the runtime has for CPUs and for GPUs, by the beginning of its names.
+// Runtime functions of CPUs and of GPUs, by the prefix of their names.
 constexpr std::string_view kRuntime =
     "declare i32 @{0}Run(ptr, ptr, ptr, ptr, ptr)\n"
     "declare i32 @{0}SetThreads(ptr, i32)\n"
@@ -52,7 +52,7 @@ constexpr std::string_view kGpuFunctions =
 static_assert(sizeof(TwPlace) == 16 && sizeof(TwValue) == 40 && sizeof(TwStep) == 96 &&
               sizeof(TwModel) == 120 && sizeof(TwModelFunctions) == 40);
 
-/// A space of TwPlace.
+/// Returns the number of a TwPlace's space.
 int SpaceOf(BufferSpace space) {
   switch (space) {
     case BufferSpace::kArena:
@@ -100,7 +100,7 @@ class IrWriter {
   }
 
  private:
-  /// Name of a string constant.
+  /// Returns the name of a string constant.
   std::string StringOf(const std::string& text) {
     const auto [known, added] = strings_.try_emplace(text, fmt::format("@s{}", strings_.size()));
     if (!added) return known->second;
@@ -121,7 +121,7 @@ class IrWriter {
     return known->second;
   }
 
-  /// Fields of a TwValue.
+  /// Returns the fields of a TwValue.
   std::string ValueOf(int node) {
     const TensorType& type = graph_.node(node).type;
     return fmt::format("%Value {{ ptr {}, ptr {}, ptr {}, i64 {}, i64 {} }}",
@@ -174,7 +174,7 @@ class IrWriter {
     text_ += fmt::format("@{} = internal constant [{} x {}] [{}]\n", name, rows.size(), type, list);
   }
 
-  /// Asks all libraries that kernels call whether they are there.
+  /// Writes the check that all libraries called by kernels are present.
   void WriteLibraries() {
     std::string asked, last = "null";
     for (const Program& kernel : plan_.kernels) {
@@ -194,7 +194,7 @@ class IrWriter {
         options_.name, asked, last, suffix_);
   }
 
-  /// What nobody needs who runs the model, but who compares it with another.
+  /// Writes data that comparisons need, not runs.
   void WriteQuantizationMap() {
     const QuantizationMap all = InferQuantizationMap(graph_);
     QuantizationMap quantization_map;
@@ -233,7 +233,7 @@ class IrWriter {
     const std::string& name = options_.name;
     const char* runtime = gpu_ != nullptr ? "TwGpu" : "TwModel";
     text_ += fmt::format(kRuntime, runtime, suffix_);
-    // Read before anything in here runs: it may use all of them.
+    // Read before any code here runs, which may use all of them.
     if (suffix_.empty()) {
       text_ += fmt::format("@tilewright_features = constant {}\n", IrString(features_));
     }
@@ -256,7 +256,7 @@ class IrWriter {
           "  %r = call i32 @{1}Load(ptr @model, ptr %p)\n  ret i32 %r\n}}\n",
           name, runtime);
     }
-    // Threads must be gone before the code they run is.
+    // Threads must end before their code is unloaded.
     text_ += fmt::format(
         "define internal void @unload() {{\n"
         "  call void @{0}Unload(ptr @model)\n  ret void\n}}\n"
@@ -268,7 +268,7 @@ class IrWriter {
     WriteAccess("operator", "steps", "%Step", plan_.steps.size());
   }
 
-  /// <name>_<what>_count() and <name>_<what>(i), null if there is no such one.
+  /// Writes <name>_<what>_count() and <name>_<what>(i), which returns null if i is out of range.
   void WriteAccess(const std::string& what, const std::string& table, const std::string& type,
                    std::size_t count) {
     text_ += fmt::format(
@@ -290,7 +290,7 @@ class IrWriter {
   std::map<std::string, std::string> strings_, shapes_;
 };
 
-/// A name as a comment of C can have it: nothing that ends the comment, or the line.
+/// Returns a name for a C comment, without characters that end the comment or the line.
 std::string InComment(std::string_view name) {
   std::string text(name);
   for (char& c : text) {
@@ -357,7 +357,7 @@ int32_t {0}_run_on_device(const uint64_t* inputs, const uint64_t* outputs, void*
 const char* {0}_message(void);
 )";
 
-// How the model file was read.
+// Describes how the model file was read.
 std::string DescribeBound(const Graph& graph) {
   std::string text;
   for (const std::string& option : graph.binding_options)

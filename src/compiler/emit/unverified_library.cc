@@ -25,7 +25,7 @@ UnverifiedLibrary::UnverifiedLibrary(const std::string& library_path,
 Status UnverifiedLibrary::MakeFolder() const {
   const Status made = CreateNewFolder(folder_.path());
   if (made.ok()) return made;
-  // Nobody has asked for that folder: what cannot be written is the library.
+  // The folder is internal: the error must name the library.
   const std::size_t reason = made.message().rfind(": ");
   return Status(made.code(),
                 library_path_ + ": cannot be written" +

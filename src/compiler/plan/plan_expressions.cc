@@ -1,6 +1,6 @@
-// Groups as expressions: what a user wrote is served by rules, as anchors are by templates; any
-// other group without an anchor has the schedule it always had, unless a store has a record of the
-// expression that it is.
+// Groups as expressions. A user's expression is served by rules, as anchors are by templates. Any
+// other group without an anchor has a fixed schedule, unless a store has a record of its
+// expression.
 
 #include <algorithm>
 

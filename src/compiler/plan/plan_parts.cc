@@ -1,6 +1,6 @@
-// Operators that need no kernel because their values can lie in one another's memory: a concat
-// whose inputs are written where they belong, and a slice that is a range of bytes. Both need the
-// dimensions outside of the axis to have one element, as in batches of one, in blocks or not.
+// Operators without a kernel, whose values are parts of one another's memory: a concat whose inputs
+// are written in place, and a slice that is a range of bytes. Dimensions outside of the axis must
+// have one element, as in batches of one, blocked or not.
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-/// Whether what lies beside one another along this dimension does so in memory.
+/// Returns true if neighbors along this dimension are neighbors in memory.
 bool IsOutermost(const Shape& shape, std::size_t dimension) {
   return std::all_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(dimension),
                      [](std::int64_t extent) { return extent == 1; });
@@ -38,7 +38,7 @@ int PlanBuilder::WholeOf(std::span<const JoinedPart> parts) const {
   std::int64_t bytes = 0;
   int whole = -1;
   for (const JoinedPart& part : parts) {
-    // What is joined several times lies in values that lie in one another: the outermost counts.
+    // A value that is joined several times is in nested values: the outermost counts.
     int outermost = -1;
     std::int64_t begin = 0;
     for (int buffer = part.buffer; buffer >= 0;) {
@@ -70,7 +70,7 @@ Result<bool> PlanBuilder::JoinInPlace(const FusedGroup& group, const PhysicalLay
     inputs.push_back({input.node, buffer, kernel.operators.TypeOf(operand).bytes()});
     begin += inputs.back().bytes;
   }
-  // Neighbours that are all of a value lie in it already.
+  // Neighbors that make up a whole value are in place already.
   std::vector<JoinedPart> parts;
   const auto has = [&](int buffer) {
     return std::ranges::find(parts, buffer, &JoinedPart::buffer) != parts.end();
@@ -78,7 +78,7 @@ Result<bool> PlanBuilder::JoinInPlace(const FusedGroup& group, const PhysicalLay
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     JoinedPart part = inputs[i];
     const int whole = WholeOf(std::span(inputs).subspan(i));
-    // The first time only: what is there again is copied, part by part.
+    // Only the first time: repeated values are copied, part by part.
     if (whole >= 0 && !has(whole)) {
       part.buffer = whole;
       part.bytes = plan_.buffers[static_cast<std::size_t>(whole)].bytes;

@@ -1,5 +1,5 @@
-// Groups for a device that leaves to the host what it cannot do: a VTA. Its streams take and leave
-// values as the graph has them, and so does the host.
+// Groups for a device that leaves some operators to the host: a VTA. Its streams and the host use
+// the graph's layouts.
 
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@
 namespace tilewright {
 namespace {
 
-/// Errors: kInvalidArgument unless a stream addresses so many tensors, beside its micro-ops and the
-/// constants that it brings along.
+/// Errors: kInvalidArgument unless a stream addresses this many tensors, in addition to its
+/// micro-ops and its own constants.
 Status CheckTensors(const StreamKernel& kernel, std::size_t expected) {
   const auto& buffers = kernel.stream.buffers;
   const auto tensors = std::ranges::count_if(
@@ -27,7 +27,7 @@ Status CheckTensors(const StreamKernel& kernel, std::size_t expected) {
                                      kernel.report.workload_key, tensors, expected));
 }
 
-/// "add + relu, clip, cast": without the casts that a load does.
+/// Returns the operators as text, "add + relu, clip, cast", without the casts that a load does.
 std::string DescribeAlu(const AluGroup& group) {
   std::string text;
   const char* separator = "";
@@ -42,7 +42,7 @@ std::string DescribeAlu(const AluGroup& group) {
   return text;
 }
 
-/// Values that the operators of a group take from outside, each once.
+/// Returns the values that the operators of a group read from outside, each once.
 std::vector<int> ReadsOf(const Graph& graph, const FusedGroup& group) {
   std::vector<int> reads;
   for (const int id : group.nodes) {
@@ -148,7 +148,7 @@ Result<int> PlanBuilder::StreamOf(const Workload& workload, const Epilogue& epil
     if (given == streams_->end()) return Unsupported("the bundle has no stream for it");
     kernel = *given;
   }
-  // Templates that cannot add residuals by products refuse them.
+  // Templates that cannot add residuals by products reject them.
   TW_ASSIGN_OR_RETURN(kernel.operand_addends, OperandAddends(workload, epilogue, options_.target));
   if (streams_ == nullptr) {
     TW_ASSIGN_OR_RETURN(

@@ -1,5 +1,5 @@
-// Values in memory: which forms a value is stored in, the layout changes that make another one, and
-// constants, which are packed here and now.
+// Values in memory: the layouts that a value is stored in, layout changes that make another one,
+// and constants, which are packed at once.
 
 #include <fmt/format.h>
 
@@ -14,8 +14,8 @@
 namespace tilewright {
 namespace {
 
-/// Position of an image's rows in a layout that has their columns right behind them, both whole;
-/// -1 if it has not.
+/// Returns the position of an image's rows in a layout whose columns follow directly, both
+/// unblocked; -1 if there is none.
 std::ptrdiff_t RowsIn(const std::string& layout_text) {
   const auto layout = Layout::Parse(layout_text);
   if (!layout.ok() || layout->BlockOf('H') != 1 || layout->BlockOf('W') != 1) return -1;
@@ -28,8 +28,8 @@ std::ptrdiff_t RowsIn(const std::string& layout_text) {
   return -1;
 }
 
-/// Makes one row of the images of a change of layout where both sides have them whole, for longer
-/// loops. shape: of what is changed.
+/// Joins the rows of images into one in a layout change that keeps them unblocked on both sides,
+/// for longer loops. shape: of the input.
 void JoinImage(Operator& op, std::vector<std::int64_t>& shape) {
   const std::ptrdiff_t from = RowsIn(op.attributes.src_layout);
   const std::ptrdiff_t to = RowsIn(op.attributes.dst_layout);
@@ -102,7 +102,8 @@ Result<int> PlanBuilder::BufferOf(int node, const PhysicalLayout& layouts) {
   return TransformTo(node, layouts);
 }
 
-/// From the native form if it is there, else directly, else by way of the native form.
+/// Starts from the logical layout if it is stored, else directly, else by way of the logical
+/// layout.
 Result<int> PlanBuilder::TransformTo(int node, const PhysicalLayout& layouts) {
   const TensorType& type = graph_.node(node).type;
   if (const Stored* logical_layout = Find(node, PhysicalLayout())) {
@@ -145,7 +146,7 @@ Result<int> PlanBuilder::AddTransform(int node, const Stored& from, const Physic
   return buffer;
 }
 
-/// shape: what the reader indexes; as many elements as the constant has in the form.
+/// shape: as the reader indexes it; has as many elements as the constant in these layouts.
 Result<int> PlanBuilder::PackConstant(int node, const PhysicalLayout& layouts,
                                       const std::vector<std::int64_t>& shape) {
   const std::string key = fmt::format("{} {} {}", node, layouts.logical_layout, layouts.layout);
@@ -158,7 +159,7 @@ Result<int> PlanBuilder::PackConstant(int node, const PhysicalLayout& layouts,
   }
   Tensor packed = contents->Clone();
   if (!layouts.is_logical()) {
-    // A constant that broadcasts has fewer dimensions than its form.
+    // A constant that broadcasts has fewer dimensions than its layout.
     TW_ASSIGN_OR_RETURN(auto logical_layout, Layout::Parse(layouts.logical_layout));
     std::vector<std::int64_t> padded(logical_layout.parts().size(), 1);
     if (padded.size() < packed.shape().size()) return Unsupported("constant of more dimensions");

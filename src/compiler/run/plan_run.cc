@@ -1,4 +1,4 @@
-// Runs the steps of a plan in their order, each by what executes it, in one piece of memory.
+// Run of a plan's steps in order, each by its executor, in one block of memory.
 
 #include "src/compiler/run/plan_run.h"
 
@@ -26,7 +26,7 @@ class Emulator final : public StepExecutor {
   std::vector<SimtKernel> kernels_;
 };
 
-/// The memory of one run.
+/// Memory of one run.
 class Memory {
  public:
   static Result<Memory> Create(const Plan& plan, std::span<const Tensor> inputs) {
@@ -56,7 +56,7 @@ class Memory {
     }
     return nullptr;
   }
-  /// Errors: kCorrupt if a step wrote beside the working memory.
+  /// Errors: kCorrupt if a step wrote outside of the working memory.
   Status Check() const { return arena_->CheckRedZone().WithContext("working memory"); }
   std::vector<Tensor> TakeOutputs() { return std::move(outputs_); }
 
@@ -88,8 +88,8 @@ ModelOperator OperatorOf(const Plan& plan, const PlanStep& step) {
     op.winograd_tile = kernel->winograd_tile;
     op.winograd_kernel = kernel->winograd_kernel;
   }
-  // Copies of inputs and constants are no operators, and what a host copies was looked at where it
-  // was made.
+  // Copies of inputs and constants are no operators, and values that a host copies were compared
+  // where they were computed.
   op.is_reference = node.kind != NodeKind::kOperator || step.host() != nullptr ||
                     (step.copies() && DeviceTraitsOf(plan.target).has_host_fallback);
   op.kernel = step.report.kernel;

@@ -9,10 +9,10 @@
 namespace tilewright {
 namespace {
 
-// Fewer would fit anything.
+// A fit to fewer elements would match anything.
 constexpr std::int64_t kMinPerChannel = 16;
 
-/// Least squares of y = a * x + b over the elements of one channel.
+/// Least-squares fit of y = a * x + b over the elements of one channel.
 struct LineFit {
   double count = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
 
@@ -31,8 +31,8 @@ struct LineFit {
     return Positive(xy - x * y / count, spread, yy - y * y / count);
   }
 
-  // A scale is positive: where the numbers run against the reference, the one that makes them as
-  // large, so that the difference shows.
+  // Returns a positive scale. If the numbers decrease with the reference, the scale that makes them
+  // as large, so that the difference shows.
   static double Positive(double product, double numbers, double reals) {
     if (numbers > 0 && product > 0) return product / numbers;
     return numbers > 0 && reals > 0 ? std::sqrt(reals / numbers) : 1;
@@ -138,7 +138,7 @@ ErrorStatistics CompareReals(const RealValues& actual, const RealValues& expecte
   statistics.factored_sqnr_db = statistics.sqnr_db;
   if (statistics.non_finite_mismatches > 0 || energy == 0) return statistics;
   statistics.factor = product / energy;
-  // Rounding can make the rest of an exact multiple negative.
+  // Rounding can make the remainder of an exact multiple negative.
   const double rest = std::max(signal - product * statistics.factor, 0.0);
   statistics.factored_sqnr_db = rest == 0 ? kInfinite : 10 * std::log10(signal / rest);
   return statistics;

@@ -1,4 +1,4 @@
-// Loads a compiled model, runs it, and watches its steps: their results for comparisons, their
+// Loading and running of a compiled model, and observation of its steps: results for comparisons,
 // seconds for benchmarks.
 
 #include "src/compiler/run/run.h"
@@ -113,7 +113,7 @@ std::string ModelOperator::Description() const {
 }
 
 double ModelOperator::ProductShare() const {
-  // Libraries of 1.1 and before do not say the kernel; nearly all of them are of 3 x 3.
+  // Libraries of 1.1 and earlier do not store the kernel; nearly all of them have 3 x 3.
   constexpr std::int64_t kUsualKernel = 3;
   return WinogradProductShare(winograd_tile, winograd_kernel > 0 ? winograd_kernel : kUsualKernel);
 }
@@ -141,7 +141,7 @@ Status ModelLibrary::Load() {
   return LoadQuantizationMap();
 }
 
-// Libraries made before there was this have neither.
+// Older libraries have neither symbol.
 Status ModelLibrary::LoadQuantizationMap() {
   if (const void* count =
           loaded_.library.Symbol((kSyntheticConstantsSymbol + VariantSuffix(set_)).c_str());
@@ -221,7 +221,7 @@ Result<BenchReport> Bench(const ModelLibrary& model, std::span<const Tensor> inp
   const double end = clock.MonotonicSeconds() + options.seconds;
   while (clock.MonotonicSeconds() < end ||
          totals.size() < static_cast<std::size_t>(options.min_rounds)) {
-    // Rounds with and without looking at each operator take turns; the total is of the latter.
+    // Rounds with and without observation of each operator alternate; the total is of the latter.
     const double start = clock.MonotonicSeconds();
     TW_RETURN_IF_ERROR(model.Run(inputs));
     totals.push_back(clock.MonotonicSeconds() - start);

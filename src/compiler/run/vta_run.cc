@@ -1,5 +1,5 @@
-// Steps of a VTA and its host: operands as tensors, one launch of the simulator each, the rest by
-// the reference evaluator.
+// Steps of a VTA and its host: operands as tensors, one launch of the simulator per stream step,
+// host steps by the reference evaluator.
 
 #include "src/compiler/run/vta_run.h"
 
@@ -95,7 +95,7 @@ Result<std::string> TraceVta(const Plan& plan, const vta::CycleModel& model) {
     const StreamStep* launch = step.stream();
     if (launch == nullptr) continue;
     const vta::Stream& stream = plan.StreamOf(*launch).stream;
-    // Where the buffers are makes no difference to the time.
+    // Addresses of buffers do not affect the time.
     TW_ASSIGN_OR_RETURN(auto instructions, stream.Bind(vta->design, std::vector<std::int64_t>(
                                                                         stream.buffers.size(), 0)));
     vta::RunOptions options;
