@@ -32,8 +32,9 @@ std::string UnaryArguments(const Operator& op) {
 
 std::string OperandText(const EpilogueStep& step) {
   const std::string_view order = step.operand_first ? ",first" : "";
-  // Of a vector or a tensor: a whole number (a zero point) that is taken off it once it is cast and
-  // before the operator, where that is exact; behind it a sum of floats could have lost digits.
+  // Of a vector or a tensor: a whole number (a zero point) that is subtracted after the cast and
+  // before the operator, where that is exact. After the operator, a sum of floats could have lost
+  // digits.
   const std::string offset = step.scalar == 0 ? "" : ",less:" + ShortestDouble(step.scalar);
   switch (step.operand) {
     case OperandKind::kNone:
@@ -79,7 +80,7 @@ Status ReadUnaryArguments(TextScanner& scanner, Operator& op) {
   return before == "(" ? Status() : scanner.Expect(")");
 }
 
-/// values: how many there are so far.
+/// values: their number so far.
 Status ReadOperand(TextScanner& scanner, std::int64_t values, EpilogueStep& step) {
   TW_RETURN_IF_ERROR(scanner.Expect("("));
   const bool channel = scanner.Accept("channel:");
@@ -119,8 +120,7 @@ Result<EpilogueStep> ReadStep(TextScanner& scanner, std::int64_t values) {
     return step;
   }
   TW_RETURN_IF_ERROR(ReadUnaryArguments(scanner, step.op));
-  // The type rules know which attribute values make sense; the type to apply them to is whichever
-  // the operator takes.
+  // The type rules validate attribute values; the type is one that the operator accepts.
   const TensorType input{{}, *kind == OpKind::kFixedPointMultiply ? kInt32 : kFloat32};
   if (auto type = InferType(step.op, {&input, 1}); !type.ok()) return type.status();
   return step;

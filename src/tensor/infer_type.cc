@@ -1,5 +1,5 @@
-// Types of operator results. Every rule names what it expected and what it saw, because the message
-// is what a person with a broken model file gets to read.
+// Types of operator results. Every rule names its expectation and the actual value, because users
+// with a broken model file read the message.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ Result<Shape> Broadcast(const Operator& op, const Shape& a, const Shape& b) {
   return shape;
 }
 
-/// Of an elementwise operator of two tensors.
+/// Returns the type of an elementwise operator of two tensors.
 Result<TensorType> BroadcastType(const Operator& op, const TensorType& a, const TensorType& b) {
   if (a.dtype != b.dtype) {
     return Bad(op, fmt::format("inputs are {} and {}, expected one element type", a.ToString(),
@@ -133,7 +133,7 @@ Result<TensorType> TypeOfFixedPointMultiply(const Operator& op, InputTypes input
   if (inputs[0].dtype != kInt32) {
     return Bad(op, fmt::format("input is {}, expected int32", inputs[0].ToString()));
   }
-  // Beyond these the 64-bit product has no place for the rounding bit.
+  // Beyond these the 64-bit product has no bit for rounding.
   if (shift < -30 || shift > 31) {
     return Bad(op, fmt::format("shift {}, expected -30 to 31", shift));
   }
@@ -318,8 +318,8 @@ Result<TensorType> TypeOfPad(const Operator& op, InputTypes inputs) {
   return type;
 }
 
-/// new_shape (only to a layout without blocks): sizes of the result where the source was rounded up
-/// to whole blocks; empty keeps them all.
+/// new_shape (only to a layout without blocks): sizes of the result if the source was padded to
+/// whole blocks; if empty, padding stays.
 Result<TensorType> TypeOfLayoutTransform(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
   TW_ASSIGN_OR_RETURN(auto source, Layout::Parse(op.attributes.src_layout));

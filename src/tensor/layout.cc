@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t kMaxParts = 12;
 constexpr std::int64_t kMaxBlock = 1 << 20;
 
-/// For each value of one primal index, where its elements lie: the sum of part index * stride.
+/// Returns the offset of the elements for each value of one primal index: the sum of part index *
+/// stride.
 std::vector<std::int64_t> OffsetTable(const Layout& layout, std::span<const std::int64_t> shape,
                                       char dimension, std::int64_t size) {
   std::vector<std::int64_t> strides(shape.size(), 1);
@@ -27,7 +28,7 @@ std::vector<std::int64_t> OffsetTable(const Layout& layout, std::span<const std:
       const Layout::Part& part = layout.parts()[i];
       if (part.dimension != dimension) continue;
       if (part.block == 0) {
-        outer = i;  // what all blocks leave, wherever they stand
+        outer = i;  // the index without its blocks, in any position
         continue;
       }
       offset += rest % part.block * strides[i];

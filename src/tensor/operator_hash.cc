@@ -42,7 +42,7 @@ class Hasher {
   std::uint64_t state_ = 0;
 };
 
-/// Types follow from operators and from the inputs, and need no place in it.
+/// Types follow from operators and inputs, so the hash leaves them out.
 std::uint64_t HashOf(const Recurrence& recurrence) {
   Hasher hash;
   hash.AddAll(recurrence.sliced, recurrence.backwards);

@@ -29,7 +29,7 @@ Tensor ScalarTensor(const OperatorListValue& value) {
 ScalarConstant ScalarOf(const Tensor& tensor) {
   const double number = tensor.At(0);
   if (tensor.dtype().is_integer() && tensor.dtype().bits == 64) {
-    return {number, tensor.As<std::int64_t>()[0]};  // the bits, also of unsigned ones
+    return {number, tensor.As<std::int64_t>()[0]};  // the bits, also of unsigned values
   }
   return {number, tensor.dtype().is_integer() ? static_cast<std::int64_t>(number) : 0};
 }

@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-/// Writes the steps down one after the other.
+/// Adds the steps one after the other.
 class Unroller {
  public:
   Unroller(const Recurrence& recurrence, std::span<const TensorType> inputs, std::int64_t steps)
@@ -43,7 +43,7 @@ class Unroller {
     return list_.AddOperator(std::move(reshape), {value});
   }
 
-  /// The data of one step.
+  /// Returns the data of one step.
   Result<int> Part(int data, std::int64_t step) {
     std::vector<std::int64_t> shape = list_.TypeOf(data).shape;
     Operator slice{OpKind::kSlice, {}};
@@ -92,7 +92,7 @@ class Unroller {
     return inputs_[parameter];
   }
 
-  /// Along the first dimension; a kernel takes up to 256 tensors.
+  /// Joins along the first dimension; a kernel takes up to 256 tensors.
   Status Join(std::vector<int> parts) {
     constexpr std::ptrdiff_t kMaxJoined = 128;
     do {

@@ -1,5 +1,5 @@
-// Made-up contents of tensors. A tensor's name gives the seed, an element's position
-// the number, so every element stands alone: the work is cut into pieces at will.
+// Synthetic contents of tensors. The seed is a hash of the tensor's name, the counter is the
+// element's position. Elements are thus independent, and the work can be split anywhere.
 
 #include "src/tensor/synthetic_data.h"
 
@@ -18,8 +18,8 @@ namespace {
 
 constexpr double kTwoTo24 = 16777216.0;
 
-// Runs body(begin, end) over [0, count) on as many threads as the machine has and the work is
-// worth; a quarter of a million elements take about as long as starting a thread a hundred times.
+// Runs body(begin, end) over [0, count) on the machine's threads, as far as the work is worth them;
+// a quarter of a million elements take about as long as a hundred thread starts.
 void ForRanges(std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>& body) {
   constexpr std::int64_t kMinPerThread = 1 << 18;
   const std::int64_t cores = std::max<std::int64_t>(std::thread::hardware_concurrency(), 1);
@@ -37,14 +37,14 @@ void ForRanges(std::int64_t count, const std::function<void(std::int64_t, std::i
   for (std::thread& thread : threads) thread.join();
 }
 
-// Rules for whole numbers know nothing of their types: what does not fit wraps around.
+// Rules for whole numbers are independent of the type: values that do not fit wrap around.
 template <typename T>
 T ElementOf(double value) {
   if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::int64_t>(value));
   return static_cast<T>(value);
 }
 
-// k in [0, 2^24) of element i -> the element.
+// Maps k in [0, 2^24) of element i to the element.
 template <typename T, typename Function>
 Tensor MakeSeeded(std::string_view name, const TensorType& type, const Function& value) {
   Tensor tensor(type);
@@ -59,7 +59,7 @@ Tensor MakeSeeded(std::string_view name, const TensorType& type, const Function&
   return tensor;
 }
 
-// Every element type by way of a double, which holds whatever the rules make.
+// Sets elements of any type by way of a double, which holds all results of the rules.
 template <typename Function>
 Tensor MakeSeededAny(std::string_view name, const TensorType& type, const Function& value) {
   if (type.dtype == kFloat32) return MakeSeeded<float>(name, type, value);
@@ -83,7 +83,7 @@ std::int64_t CentredElement(std::uint32_t k, std::int64_t limit) {
   return static_cast<std::int64_t>(k) % (2 * limit + 1) - limit;
 }
 
-// Spread evenly, so that a layer keeps the size of its values.
+// The uniform distribution keeps the magnitude of values from layer to layer.
 Tensor MakeSeededFloat(std::string_view name, const TensorType& type, std::int64_t fan) {
   if (type.shape.size() >= 2 && type.elements() > 1) {
     const double bound = std::sqrt(6.0 / static_cast<double>(fan));

@@ -33,7 +33,7 @@ template <typename T>
 T SaturateTo(double value) {
   if (std::isnan(value)) return 0;
   const double rounded = std::nearbyint(value);
-  // The upper bound of 64-bit types is no double; the next one up is.
+  // The upper bound of 64-bit types is no double; the next higher number is.
   if (rounded >= static_cast<double>(std::numeric_limits<T>::max())) {
     return std::numeric_limits<T>::max();
   }
@@ -55,7 +55,7 @@ Tensor::Tensor(TensorType type) : type_(std::move(type)) {
   const auto bytes = std::max<std::int64_t>(type_.bytes(), 1);
   const auto rounded =
       static_cast<std::size_t>(RoundUp(bytes, static_cast<std::int64_t>(kAlignment)));
-  // As containers get theirs, so that a boundary that tells of spent memory tells of this, too.
+  // Allocated with operator new, like containers, so that a limit on that memory includes tensors.
   void* memory = ::operator new(rounded, kAlignment);
   std::memset(memory, 0, rounded);
   data_.reset(static_cast<std::byte*>(memory));

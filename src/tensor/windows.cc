@@ -10,8 +10,8 @@ namespace {
 // Larger strides, windows and pads can only come from a damaged file; the limit keeps the
 // arithmetic below far from overflow.
 
-/// Windows along one direction; with ceil_mode also the last one that is only partly inside, as
-/// long as it starts on the image or on the padding before it.
+/// Returns the windows along one direction. With ceil_mode this includes the last one that is only
+/// partly inside, if it starts on the image or on the padding before it.
 std::int64_t WindowCount(std::int64_t in, std::int64_t before, std::int64_t after,
                          std::int64_t pool, std::int64_t dilation, std::int64_t stride,
                          bool ceil_mode) {
@@ -29,7 +29,8 @@ bool EveryWindowMeetsTheImage(std::int64_t in, std::int64_t out, std::int64_t be
                               std::int64_t pool, std::int64_t dilation, std::int64_t stride) {
   for (std::int64_t i = 0; i < out; ++i) {
     const std::int64_t begin = i * stride - before;
-    const std::int64_t first = begin >= 0 ? 0 : CeilDiv(-begin, dilation);  // element behind 0
+    const std::int64_t first =
+        begin >= 0 ? 0 : CeilDiv(-begin, dilation);  // first element at or after 0
     if (first >= pool || begin + first * dilation >= in) return false;
   }
   return true;

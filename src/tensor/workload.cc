@@ -1,4 +1,5 @@
-// Workloads as operators and back, and the sizes that follow: output, convolution, operations.
+// Conversion of workloads to and from operators, and the sizes that follow: output, convolution,
+// operations.
 
 #include "src/tensor/workload.h"
 
@@ -21,7 +22,7 @@ constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
 
 bool IsConvolution(OpKind op) { return op == OpKind::kConv2d || op == OpKind::kConv2dTranspose; }
 
-/// A tensor's layout and the sizes of its primal dimensions.
+/// Layout of a tensor and the sizes of its primal dimensions.
 struct NamedSizes {
   Layout layout;
   std::string letters;
@@ -53,7 +54,7 @@ Result<NamedSizes> SizesOf(std::string_view what, const TensorType& type, std::s
   return NamedSizes{std::move(layout), letters, std::move(sizes)};
 }
 
-/// Errors: kInvalidArgument unless the operator may say of its weights that they are narrow.
+/// Errors: kInvalidArgument unless the operator may have reduced-range weights.
 Status CheckReducedRangeWeights(const Workload& w) {
   const DataType a = w.data.dtype, b = w.weight.dtype;
   const bool may_be = w.op == OpKind::kConv2d || w.op == OpKind::kDense;
@@ -63,14 +64,14 @@ Status CheckReducedRangeWeights(const Workload& w) {
                   kReducedRangeMagnitude));
 }
 
-/// True if sums of products of two such types have this type, too.
+/// Returns true if sums of products of two such types have this type, too.
 bool KeepsIntegerType(OpKind op, DataType data, DataType weight) {
   const bool wide = data == kUInt32 || (data.is_integer() && data.bits == 64);
   return wide && data == weight && IsMatrixProduct(op);
 }
 
-/// The type of a product that names none: floats and, in matrix products, unsigned and wide
-/// integers keep theirs; other integers are summed in int32.
+/// Returns the type of a product without a stated one. Floats keep their type; in matrix products,
+/// so do unsigned and wide integers. Other integers are summed in int32.
 DataType ProductType(OpKind op, DataType data, DataType weight) {
   return data.is_float() || KeepsIntegerType(op, data, weight) ? data : kInt32;
 }
@@ -110,7 +111,7 @@ Status CheckSteps(const Workload& w) {
   return {};
 }
 
-/// Sizes of a matrix product; batch is 1 where it has none.
+/// Sizes of a matrix product; batch is 1 without one.
 struct MatmulShape {
   std::int64_t batch, m, n, k;
 };
@@ -129,7 +130,7 @@ Result<MatmulShape> MatmulShapeOf(const Workload& w) {
   return MatmulShape{batched ? a['B'] : 1, a['M'], b['N'], a['K']};
 }
 
-/// Type of the result of an operator that is no anchor.
+/// Returns the type of the result of an operator that is no anchor.
 Result<TensorType> PlainOutputType(const Workload& w) {
   const auto integer = [](DataType dtype) { return dtype.is_integer() && dtype.bits <= 32; };
   if (!integer(w.data.dtype) || (w.has_weight() && !integer(w.weight.dtype))) {
@@ -159,8 +160,8 @@ Result<TensorType> PlainOutputType(const Workload& w) {
   }
 }
 
-/// Letters of an output layout: those of `from` with one dimension renamed and its block replaced
-/// by `block` (1: none).
+/// Returns an output layout: that of `from` with one dimension renamed and its block replaced by
+/// `block` (1: none).
 std::string Relabel(const Layout& from, char old_letter, char new_letter, std::int64_t block) {
   std::string text;
   for (const Layout::Part& part : from.parts()) {
@@ -176,7 +177,7 @@ std::string Relabel(const Layout& from, char old_letter, char new_letter, std::i
   return text;
 }
 
-/// Product of positive factors, at most the largest 64-bit number.
+/// Returns the product of positive factors, at most the largest 64-bit number.
 std::int64_t CappedProduct(std::initializer_list<std::int64_t> factors) {
   std::int64_t product = 1;
   for (std::int64_t factor : factors) {

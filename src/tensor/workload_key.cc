@@ -1,9 +1,9 @@
-// The canonical text of a workload:
+// Canonical text of a workload:
 //   <name>(<dtype>[<shape>]<layout>,<dtype>[<shape>]<layout>{,<attribute>})-><dtype>
-// with the attributes s (strides), p (padding), d (dilation), g (groups) for convolutions and o
-// (output padding) for transposed ones; k (window), s and p for max_pool2d; w64 for narrow weights.
-// Operators of one tensor name only that. There is one spelling: what is written is what is read.
-// Of an expression:  expression(<canonical text>)
+// Attributes are s (strides), p (padding), d (dilation), g (groups) for convolutions and o (output
+// padding) for transposed ones; k (window), s and p for max_pool2d; w64 for reduced-range weights.
+// Operators of one tensor name only that. There is one spelling: printing and parsing are inverse.
+// Of an expression: expression(<canonical text>)
 #include <fmt/format.h>
 
 #include <array>
@@ -19,7 +19,7 @@ constexpr std::size_t kMaxKeyLength = 2000;
 constexpr std::size_t kMaxDimensions = 12;
 constexpr std::string_view kExpressionPrefix = "expression(";
 
-/// Kind of an operator name of task extraction.
+/// Returns the kind with this name of task extraction.
 std::optional<OpKind> KindOf(std::string_view name) {
   if (name == "depthwise_conv2d" || name == "group_conv2d") return OpKind::kConv2d;
   const auto kind = OpKindNamed(name);
@@ -41,7 +41,7 @@ Status ReadTensor(TextScanner& scanner, TensorType& type, std::string& layout) {
   return {};
 }
 
-/// ",s1x2": a letter and numbers joined by x.
+/// Reads ",s1x2": a letter and numbers joined by x.
 template <std::size_t kCount>
 Status ReadNumbers(TextScanner& scanner, std::string_view letter,
                    std::array<std::int64_t, kCount>& numbers) {

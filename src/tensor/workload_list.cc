@@ -1,5 +1,5 @@
 // A workload with its epilogue as a list of operators on whole tensors. float16 is computed in
-// single precision and rounded where a cast asks for it, or at the end: the list has the casts.
+// single precision and rounded at explicit casts, or at the end: the list contains the casts.
 #include <algorithm>
 #include <utility>
 
@@ -33,7 +33,7 @@ class WorkloadLister {
     return {};
   }
 
-  /// The value in an element type; it itself if it has that.
+  /// Returns the value in an element type; the value itself if it has that type.
   Result<int> Cast(int value, DataType to) {
     if (list_.TypeOf(value).dtype == to) return value;
     Operator cast{OpKind::kCast, {}};
@@ -46,10 +46,10 @@ class WorkloadLister {
     return {};
   }
 
-  /// Gives the newest value a number; readers take it for `type`.
+  /// Numbers the newest value; `type` is its type for readers.
   void Note(DataType type) { made_.emplace_back(current_, type); }
 
-  /// The workload's own operator.
+  /// Adds the workload's own operator.
   Status AddMain() {
     Operator op = workload_.ToOperator();
     const int data = list_.AddParameter(workload_.data);
@@ -84,7 +84,7 @@ class WorkloadLister {
     return {};
   }
 
-  /// In the type of the current value.
+  /// Adds the operand in the type of the current value.
   Result<int> AddOperand(const EpilogueStep& step) {
     switch (step.operand) {
       case OperandKind::kStep: {
@@ -105,8 +105,8 @@ class WorkloadLister {
     }
   }
 
-  /// One element per channel, in a shape that broadcasts. The channel's parts stand in the layout
-  /// with the block behind the outer part, so a vector of channels is in order.
+  /// Adds an operand of one element per channel, in a shape that broadcasts. In the layout, the
+  /// channel's block follows the outer part, so a vector of channels is in order.
   Result<int> AddChannels(const EpilogueStep& step) {
     const char channel = IsMatrixProduct(workload_.op) ? 'N' : 'C';
     Operator reshape{OpKind::kReshape, {}};
@@ -121,7 +121,7 @@ class WorkloadLister {
     return CastLess(placed, step.scalar);
   }
 
-  /// An operand in the type of the current value, and a zero point taken off it.
+  /// Adds an operand in the type of the current value, less its zero point.
   Result<int> CastLess(int value, double zero_point) {
     auto cast = Cast(value, dtype());
     if (!cast.ok() || zero_point == 0) return cast;
@@ -136,7 +136,7 @@ class WorkloadLister {
   OperatorList list_;
   int current_ = -1;
   std::vector<std::pair<int, DataType>>
-      made_;  // the epilogue's values, and what readers take them for
+      made_;  // the epilogue's values, and their types for readers
 };
 
 }  // namespace

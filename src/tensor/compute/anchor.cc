@@ -1,8 +1,8 @@
-// Convolutions and matrix products share one shape of definition: an optional "pad" stage that
-// gives the data the sizes and the type the reduction wants, the "reduce" stage (a sum of products
-// over blocked operands), and an "output" stage with the compensation and the epilogue. What
-// differs is which primal index of data and weight belongs to an output position and a reduction
-// step; that is a Contraction.
+// Convolutions and matrix products share one form of definition: an optional "pad" stage that gives
+// the data the sizes and the type of the reduction, the "reduce" stage (a sum of products over
+// blocked operands), and an "output" stage with the compensation and the epilogue. They differ in
+// the primal indices of data and weight for an output position and a reduction step; that is a
+// Contraction.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 using Sizes = std::map<char, std::int64_t>;
 
-/// What the "pad" stage reads at one index of a dimension: source = index - before, where defined.
+/// Mapping of one dimension in the "pad" stage: source = index - before, where defined.
 struct Padding {
   std::int64_t before = 0;
   std::int64_t size = 0;  // of the padded dimension; 0: as the source
@@ -32,9 +32,9 @@ struct Contraction {
   Sizes data_sizes, weight_sizes, output_sizes;  // logical
   LayoutAxes out;
   std::vector<Axis> reduce_axes;
-  PrimalIndices data_index, weight_index;  // data_index counts in the padded data
+  PrimalIndices data_index, weight_index;  // data_index is in the padded data
   std::map<char, Padding> padding;
-  char channel = 'C';  // of output: what channel operands are indexed by
+  char channel = 'C';  // of output: the dimension that indexes channel operands
 };
 
 std::vector<std::int64_t> InOrder(const Layout& layout, const Sizes& sizes) {
@@ -47,7 +47,7 @@ std::vector<std::int64_t> PackedShape(const Layout& layout, const Sizes& sizes) 
   return layout.Pack(InOrder(layout, sizes));
 }
 
-/// Size of a dimension in memory, blocks rounded up.
+/// Returns the size of a dimension in memory, with padded blocks.
 std::int64_t RoundedSize(const Layout& layout, const Sizes& sizes, char dimension) {
   return RoundUp(sizes.at(dimension), layout.BlockOf(dimension));
 }
@@ -86,8 +86,8 @@ Axis ReduceAxis(std::string name, std::int64_t extent) {
   return {MakeVar(std::move(name)), extent, true};
 }
 
-/// Axes of a reduced dimension as the weight blocks it: the outer one goes to the front of the
-/// reduction, the blocks (outermost first) to `inner`. Returns the index they spell.
+/// Returns the index of a reduced dimension, blocked like the weight, and adds its axes: the outer
+/// one to the front of the reduction, the blocks (outermost first) to `inner`.
 LinearIndex MakeReduction(const Layout& weight, const Sizes& weight_sizes, char dimension,
                           std::string name, Contraction& c, std::vector<Axis>& inner) {
   std::int64_t stride = weight.BlockOf(dimension);
@@ -104,7 +104,7 @@ LinearIndex MakeReduction(const Layout& weight, const Sizes& weight_sizes, char 
   return index;
 }
 
-/// Makes room in the padded data for the indices that rounded-up blocks reach.
+/// Extends the padded data to the indices that padded blocks reach.
 void CoverIndex(Contraction& c, char dimension) {
   const std::int64_t reached = c.data_index.at(dimension).Max() + 1;
   if (reached > RoundedSize(c.data, c.data_sizes, dimension)) c.padding[dimension].size = reached;
@@ -161,7 +161,7 @@ Result<Contraction> ConvolutionOf(const Workload& w, const KernelLayouts& physic
                   {'W', c.out.primal.at('W').Times(step_w).Plus(kw.Times(s.dilation_w))}};
   CoverIndex(c, 'C');
   if (transposed) {
-    // The data with stride - 1 zeros between its elements, under the kernel turned around.
+    // The data with stride - 1 zeros between its elements, under the reversed kernel.
     const std::int64_t reach_h = s.dilation_h * (s.r - 1), reach_w = s.dilation_w * (s.s - 1);
     c.padding['H'] = {reach_h - s.pad_top, s.oh + reach_h, s.stride_h};
     c.padding['W'] = {reach_w - s.pad_left, s.ow + reach_w, s.stride_w};
@@ -177,7 +177,7 @@ Result<Contraction> ConvolutionOf(const Workload& w, const KernelLayouts& physic
   if (s.pad_left + s.pad_right > 0) {
     c.padding['W'] = {s.pad_left, s.w + s.pad_left + s.pad_right, 1};
   }
-  if (c.weight.BlockOf('W') > 1) {  // zeros under the taps that fill up the last block
+  if (c.weight.BlockOf('W') > 1) {  // zeros under the taps that pad the last block
     Padding& columns = c.padding['W'];
     columns.size = std::max(c.data_index.at('W').Max() + 1, s.w + s.pad_left + s.pad_right);
     if (columns.before == 0 && columns.size == s.w) c.padding.erase('W');
@@ -236,7 +236,7 @@ Status CheckKernelLayouts(const Workload& w, const KernelLayouts& physical) {
                                  DataTypeName(wide)));
 }
 
-/// Of Winograd's tiles: the padding grows to what all of them read.
+/// Extends the padding to the data that all Winograd tiles read.
 void GrowForTiles(const ConvShape& s, std::int64_t m, Contraction& c) {
   const WinogradTiles tiles = WinogradTilesOf(s, m);
   const std::int64_t rows = (tiles.rows - 1) * m + tiles.window;
@@ -253,7 +253,7 @@ Expr ConvertData(const KernelLayouts& physical, Expr value) {
   return physical.multiply_dtype ? MakeCast(*physical.multiply_dtype, value) : value;
 }
 
-/// The data as the reduction reads it.
+/// Returns the stage of the data as the reduction reads it.
 ComputeOp PadStage(const Contraction& c, const KernelLayouts& physical, const Buffer& data) {
   Sizes padded = c.data_sizes;
   for (const auto& [dimension, padding] : c.padding) {
@@ -304,7 +304,8 @@ ComputeOp ReduceStage(const Contraction& c, const Buffer& data, const Buffer& we
   return stage;
 }
 
-/// Compensation and epilogue on the sums of `reduce`, which the workload calls `result`.
+/// Returns the stage of compensation and epilogue on the sums of `reduce`; `result` is their type
+/// in the workload.
 Result<ComputeOp> OutputStage(const Contraction& c, const Epilogue& epilogue,
                               const KernelLayouts& physical, const ComputeOp& reduce,
                               DataType result, std::vector<Buffer>& inputs) {

@@ -37,15 +37,15 @@ std::size_t AxisPosition(std::int64_t axis, std::size_t rank) {
 
 namespace {
 
-/// Whether values are added up on the way to the result: in float16 that would lose what the
-/// reference keeps.
+/// Returns true if the operator sums values: in float16 that would lose digits that the reference
+/// keeps.
 bool AddsUp(OpKind kind) {
   const OpFamily family = FamilyOf(kind);
   return family == OpFamily::kPool || family == OpFamily::kReduction ||
          family == OpFamily::kNormalization;
 }
 
-/// What is computed from float32 inputs, from float16 ones of these types, rounded once.
+/// Returns a computation of float32 inputs as one of float16 inputs of these types, rounded once.
 Compute Narrowed(Compute wide, std::span<const TensorType> inputs) {
   Compute compute;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -72,7 +72,7 @@ Compute Narrowed(Compute wide, std::span<const TensorType> inputs) {
   return compute;
 }
 
-/// blocks: whether long sums are made of partial ones.
+/// blocks: whether to split long sums into partial sums.
 Result<Compute> DefineIn(const Operator& op, std::span<const TensorType> inputs, bool blocks) {
   if (IsAnchor(op.kind)) {
     if (inputs.size() != 2) {

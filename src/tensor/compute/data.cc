@@ -1,5 +1,5 @@
-// Elementwise operators, comparisons, choices and operators that only move data: one stage each,
-// whose body says where a value comes from.
+// Elementwise operators, comparisons, choices and data movement: one stage each, whose body gives
+// the source of a value.
 #include "src/base/math.h"
 #include "src/tensor/compute/internal.h"
 #include "src/tensor/compute/linear_index.h"
@@ -10,7 +10,8 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-/// Load under NumPy's broadcasting rule: dimensions align at the last one, size 1 repeats.
+/// Returns a load under NumPy's broadcasting rule: dimensions align at the last one, size 1
+/// repeats.
 Expr BroadcastLoad(const Buffer& buffer, const std::vector<Axis>& axes) {
   std::vector<Expr> index;
   const std::size_t skipped = axes.size() - buffer->shape.size();
@@ -21,7 +22,7 @@ Expr BroadcastLoad(const Buffer& buffer, const std::vector<Axis>& axes) {
   return MakeLoad(buffer, index);
 }
 
-/// Row-major position, taken apart again as an index of another shape of as many elements.
+/// Returns the index in another shape of as many elements, by way of the row-major position.
 std::vector<Expr> ReshapedIndex(const std::vector<Axis>& axes, const Shape& shape) {
   LinearIndex position;
   std::int64_t stride = 1;
@@ -89,7 +90,7 @@ Expr TransposeBody(const Operator& op, const Buffer& input, const std::vector<Ax
   return MakeLoad(input, index);
 }
 
-/// Negative indices count from the end; others out of range take the nearest element.
+/// Negative indices count from the end; indices out of range are clamped.
 Expr GatherBody(const Operator& op, const Buffer& data, const Buffer& indices,
                 const std::vector<Axis>& axes) {
   const std::size_t axis = AxisPosition(op.attributes.axis, data->shape.size());
@@ -107,7 +108,7 @@ Expr GatherBody(const Operator& op, const Buffer& data, const Buffer& indices,
   return MakeLoad(data, index);
 }
 
-/// One stage of the result's shape.
+/// Adds one stage of the result's shape.
 Status AddOutput(const TensorType& type, std::vector<Axis> axes, Expr body, Compute& compute) {
   compute.stages.push_back(PlainStage("output", type.dtype, std::move(axes), std::move(body)));
   return {};

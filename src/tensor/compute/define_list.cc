@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-/// Puts the stages of the operators behind one another.
+/// Appends the stages of the operators one after the other.
 class ListDefiner {
  public:
   ListDefiner(const OperatorList& list, bool whole) : list_(list), whole_(whole) {}
@@ -79,12 +79,12 @@ class ListDefiner {
   }
 
   const OperatorList& list_;
-  bool whole_;  // long sums as they are
+  bool whole_;  // without splitting long sums
   Compute compute_;
   std::vector<Buffer> buffers_;                  // of the values so far; null: a scalar
-  std::map<const BufferNode*, Buffer> replace_;  // a definition's buffers by the list's
+  std::map<const BufferNode*, Buffer> replace_;  // buffers of definitions, with the list's buffers
   std::map<const BufferNode*, const ScalarConstant*> scalars_;
-  std::vector<Buffer> keep_;  // the keys above stay different as long as these live
+  std::vector<Buffer> keep_;  // keeps the addresses of the keys above unique
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Elementwise operators and casts whose expression is more than a line of the operator table.
+// Elementwise operators and casts whose expression is longer than a line of the operator table.
 
 #include "src/tensor/compute/elementwise.h"
 
@@ -43,7 +43,7 @@ Expr ShiftRight(Expr a, Expr b) {
   if (b.IsInt(&constant)) {
     if (constant < 0 || constant >= a.dtype().bits) b = last;
   } else {
-    // Negative amounts first: they would pass the upper bound.
+    // Negative amounts come first: they would pass the upper bound.
     if (b.dtype().code == TypeCode::kInt) b = MakeSelect(Lt(b, MakeInt(b.dtype(), 0)), last, b);
     b = Min(b, last);
   }
@@ -57,7 +57,7 @@ Expr ClipExpr(Expr a, double low, double high) {
     if (std::isfinite(high)) a = Min(a, Const(dtype, high));
     return a;
   }
-  constexpr double kLimit = 9.2e18;  // beyond it a bound bounds no integer
+  constexpr double kLimit = 9.2e18;  // a larger bound bounds no integer
   low = std::ceil(low);
   high = std::floor(high);
   const double lowest = static_cast<double>(LowestOf(dtype)->int_value);
@@ -128,9 +128,9 @@ Expr HardSigmoid(Expr a, double alpha, double beta) {
 Expr ElementwiseExpr(const Operator& op, Expr a, Expr b) {
   const OperatorRow& row = RowOf(op.kind);
   TW_CHECK(row.element != nullptr, row.name);
-  // Rounding does nothing to an integer; the other functions take floats only.
+  // Rounding has no effect on an integer; the other functions accept floats only.
   if (row.float_only && !b && !a.dtype().is_float()) return a;
-  // The steps of a function round in float32, and its result once.
+  // Steps of a function round in float32, its result is rounded once.
   if (row.float_only && !b && !row.rounds && a.dtype() == kFloat16) {
     return MakeCast(kFloat16, row.element(op.attributes, MakeCast(kFloat32, a), b));
   }

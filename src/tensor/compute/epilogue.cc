@@ -6,13 +6,13 @@
 namespace tilewright {
 namespace {
 
-/// What the anchor or a step made, and the type it has for those who read it.
+/// Result of the anchor or a step, and its type for readers.
 struct StepValue {
   Expr value;
   DataType type;
 };
 
-/// The operand of a step in the type of what it is applied to; a buffer is appended to `inputs`.
+/// Returns the operand of a step in the type of the current value; appends its buffer to `inputs`.
 Result<Expr> OperandExpr(const EpilogueStep& step, const std::vector<StepValue>& values,
                          DataType dtype, const std::vector<Axis>& axes, const LinearIndex& channel,
                          std::vector<Buffer>& inputs) {
@@ -36,7 +36,7 @@ Result<Expr> OperandExpr(const EpilogueStep& step, const std::vector<StepValue>&
   return ElementwiseExpr({OpKind::kSub, {}}, operand, ConstantOf(dtype, step.scalar));
 }
 
-/// The step's operator on `current` and its operand, if it has one.
+/// Applies the step's operator to `current` and its operand, if it has one.
 Result<Expr> ApplyStep(const EpilogueStep& step, const Expr& current, const Expr& operand) {
   std::vector<TensorType> types(operand ? 2 : 1, TensorType{{}, current.dtype()});
   auto type = InferType(step.op, types);

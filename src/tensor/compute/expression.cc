@@ -1,5 +1,5 @@
-// Expressions as stages: node by node the same, but for positions of extremes, which are made of
-// the extremes themselves and the least position that has one.
+// Expressions as stages, node by node. An argmin or argmax consists of the extremes themselves and
+// the least position that has one.
 
 #include <algorithm>
 
@@ -113,7 +113,7 @@ class ExpressionDefiner {
     }
   }
 
-  /// Values as they are compared are in memory: made twice, they might be rounded differently.
+  /// Compared values are stored in memory: computed twice, they might be rounded differently.
   void DefinePosition(const ExpressionStage& stage, std::vector<Axis> axes,
                       std::vector<Axis> reduce_axes, Expr body) {
     std::int64_t count = 1;

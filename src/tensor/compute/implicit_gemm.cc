@@ -1,5 +1,5 @@
-// The rows of an implicit matrix product are never in memory: "pad" says which pixel of the data a
-// row reads at a tap, and is meant to be computed where a schedule copies the rows it needs.
+// The rows of an implicit matrix product are never stored as a whole. "pad" gives the pixel of the
+// data that a row reads at a tap; schedules compute it where they copy the rows they need.
 #include "src/tensor/compute/implicit_gemm.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-/// True if row m at its only tap is pixel m of the data.
+/// Returns true if row m at its only tap is pixel m of the data.
 bool IsPlainProduct(const ConvShape& s) {
   return s.r == 1 && s.s == 1 && s.h == s.oh && s.w == s.ow && s.stride_h == 1 && s.stride_w == 1 &&
          s.pad_top == 0 && s.pad_left == 0;

@@ -11,14 +11,14 @@
 namespace tilewright {
 namespace {
 
-/// The tensor with its elements converted (and saturated) to another type.
+/// Returns the tensor with its elements converted (and saturated) to another type.
 Tensor Converted(const Tensor& source, DataType dtype) {
   Tensor result(TensorType{source.shape(), dtype});
   for (std::int64_t i = 0; i < source.elements(); ++i) result.Set(i, source.At(i));
   return result;
 }
 
-/// Errors: kInvalidArgument naming the first weight that is not narrow.
+/// Errors: kInvalidArgument naming the first weight outside of the reduced range.
 Status CheckReducedRange(const Tensor& weight) {
   const auto values = weight.As<std::int8_t>();
   const auto wide = std::ranges::find_if(values, [](int value) {
@@ -29,7 +29,7 @@ Status CheckReducedRange(const Tensor& weight) {
                                      wide - values.begin(), *wide, kReducedRangeMagnitude));
 }
 
-/// One value per channel, continued to the channels that the kernel's blocks have.
+/// Returns one value per channel, extended to the channels of the kernel's blocks.
 Result<Tensor> ContinuedTo(const TensorType& wanted, const Tensor& values, double padding_value) {
   Tensor continued(TensorType{{wanted.elements()}, values.dtype()});
   if (continued.elements() < values.elements()) {
@@ -48,7 +48,7 @@ Result<Tensor> InLayout(const Tensor& tensor, const std::string& from, const std
   return TransformLayout(tensor, from, to);
 }
 
-/// The inputs of an expression; one may be packed: see KernelLayouts::weight.
+/// Returns the inputs of an expression; one may be packed: see KernelLayouts::weight.
 Result<std::vector<KernelParameter>> ParametersOfExpression(const Workload& workload,
                                                             const KernelLayouts& layouts) {
   std::vector<KernelParameter> parameters;
@@ -73,7 +73,7 @@ Result<std::vector<KernelParameter>> ParametersOfExpression(const Workload& work
   return parameters;
 }
 
-/// The parameters without their types.
+/// Returns the parameters without their types.
 Result<std::vector<KernelParameter>> ParametersOf(const Workload& workload,
                                                   const Epilogue& epilogue,
                                                   const KernelLayouts& layouts) {
@@ -109,8 +109,8 @@ Result<std::vector<KernelParameter>> ParametersOf(const Workload& workload,
   return parameters;
 }
 
-/// An input of an expression as a kernel reads it. A packed one may have neighbouring dimensions
-/// joined before: the one that the blocks are of has what the others leave of the elements.
+/// Returns an input of an expression in the kernel's layout. A packed one may have joined
+/// neighboring dimensions: the blocked dimension then has all elements that the others do not.
 Result<Tensor> PackedInput(const KernelParameter& parameter, const Tensor& source) {
   const std::string plain = PlainLayout(source.shape().size());
   if (parameter.layout == plain) return source.Clone();
@@ -229,14 +229,14 @@ Result<Tensor> PackWeight(const Workload& workload, const KernelLayouts& layouts
 Result<Tensor> MakeCompensation(const Workload& workload, const KernelLayouts& layouts,
                                 const Tensor& weight) {
   if (!layouts.shift_data) return InvalidArgument("compensation: the form does not shift the data");
-  // Output channels outermost, then each channel's weights are consecutive.
+  // With output channels outermost, each channel's weights are consecutive.
   TW_RETURN_IF_ERROR(Layout::Parse(workload.kernel_layout));
   const bool dense = workload.op == OpKind::kDense;
   TW_ASSIGN_OR_RETURN(auto plain,
                       TransformLayout(weight, workload.kernel_layout, dense ? "NK" : "OIHW"));
   const std::int64_t channels = plain.shape()[0];
   const std::int64_t each = plain.elements() / channels;
-  constexpr std::int64_t kShift = 128;  // what the "pad" stage adds to the data
+  constexpr std::int64_t kShift = 128;  // addend of the "pad" stage
   Tensor result(TensorType{{channels}, kInt32});
   auto sums = result.As<std::int32_t>();
   for (std::int64_t k = 0; k < channels; ++k) {

@@ -83,7 +83,7 @@ std::vector<Expr> MemoryIndices(const Layout& layout, const PrimalIndices& prima
     indices[i] = remainder.ToExpr();
     index = quotient;
   }
-  // What the blocks leave, also of those that stand before the dimension.
+  // The index without its blocks, also of blocks that stand before the dimension.
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const Layout::Part& part = layout.parts()[i];
     if (part.block == 0) indices[i] = rest.at(part.dimension).ToExpr();
@@ -139,7 +139,7 @@ Expr Inside(const LinearIndex& value, std::int64_t min, std::int64_t size) {
 
 namespace {
 
-/// Smallest and largest value of an integer type, as far as int64 goes.
+/// Returns the smallest and largest value of an integer type, within int64.
 std::pair<std::int64_t, std::int64_t> RangeOf(DataType dtype) {
   const int bits = dtype.bits;
   if (dtype.is_bool()) return {0, 1};

@@ -5,21 +5,22 @@
 namespace tilewright {
 namespace {
 
-/// One direction of a window.
+/// Window in one direction.
 struct Window1d {
   std::int64_t in, pool, stride, dilation, before, after;
 };
 
-/// Taps of the window at output position `out` that fall on [from, to) of the input's positions.
+/// Returns the taps of the window at output position `out` within [from, to) of the input's
+/// positions.
 Expr CountTaps(const Expr& out, const Window1d& w, std::int64_t from, std::int64_t to) {
   const Expr start = out * Expr(w.stride) + Expr(-w.before);
-  // First tap t with start + t * dilation >= from, and first one that is >= to.
+  // First tap t with start + t * dilation >= from, and first one with >= to.
   const Expr first = FloorDiv(Expr(from + w.dilation - 1) - start, Expr(w.dilation));
   const Expr past = FloorDiv(Expr(to + w.dilation - 1) - start, Expr(w.dilation));
   return Min(Expr(w.pool), past) - Max(Expr(0), first);
 }
 
-/// What the sum at a position is divided by.
+/// Returns the divisor of the sum at a position.
 Expr DivisorOf(const Operator& op, const Expr& out_h, const Expr& out_w, const Window1d& h,
                const Window1d& w) {
   const auto count = [&](const Expr& out, const Window1d& window) {
@@ -31,7 +32,7 @@ Expr DivisorOf(const Operator& op, const Expr& out_h, const Expr& out_w, const W
                           : CountTaps(out, window, 0, window.in);
   };
   const Expr divisor = count(out_h, h) * count(out_w, w);
-  // A window that lies on the padding alone has no taps; its average is zero.
+  // A window on padding alone has no taps; its average is zero.
   return divisor.IsInt() ? divisor : Max(divisor, Expr(1));
 }
 

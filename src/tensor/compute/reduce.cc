@@ -6,7 +6,7 @@
 namespace tilewright {
 namespace {
 
-/// Which dimensions are reduced and how a full index splits into the kept and the reduced part.
+/// Reduced dimensions, and the split of a full index into the kept and the reduced part.
 struct ReduceAxes {
   std::vector<Axis> kept;  // at least one: a scalar is kept as one element
   std::vector<Axis> reduced;
@@ -24,7 +24,7 @@ ReduceAxes SplitAxes(const std::vector<std::int64_t>& shape, const std::vector<b
   return result;
 }
 
-/// Index of the kept dimensions, from the variables of a full index.
+/// Returns the index of the kept dimensions, from the variables of a full index.
 std::vector<Expr> KeptIndex(const std::vector<Axis>& full, const std::vector<bool>& reduced) {
   std::vector<Expr> index;
   for (std::size_t i = 0; i < full.size(); ++i) {
@@ -136,8 +136,8 @@ Status DefineSoftmax(const Operator& op, const TensorType& type, Compute& comput
 
 namespace {
 
-/// base ^ exponent. Quarters, such as the usual 0.75, by square roots, which take a tenth of the
-/// time.
+/// Returns base ^ exponent. Quarters, such as the usual 0.75, use square roots, which take a tenth
+/// of the time.
 Expr PowerOf(const Expr& base, double exponent) {
   const DataType dtype = base.dtype();
   const auto root = [&](const Expr& value) { return MakeCall(dtype, "sqrt", {value}); };

@@ -1,8 +1,8 @@
 // Long sums of floats in blocks. One accumulator loses digits as it grows: of a million equal
-// numbers the last ones are cut to a millionth. So a long sum becomes sums of a hundred elements or
-// so, then sums of those, and so on; where the elements lie side by side, sixteen
-// neighbours go to sixteen accumulators, which makes the loop over them one of vectors. For that
-// reason only, maxima and minima of neighbours are cut, too.
+// numbers, the last ones are cut to a millionth. So a long sum becomes sums of about a hundred
+// elements, then sums of those, and so on. If the elements are adjacent in memory, sixteen
+// neighbors go to sixteen accumulators, so that the loop over them can be vectorized. For that
+// reason only, maxima and minima of neighbors are split, too.
 
 #include <algorithm>
 #include <limits>
@@ -13,9 +13,9 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kLongest = 256;  // elements that one accumulator takes
-constexpr std::int64_t kLanes = 16;     // neighbours summed apart
-// About as many as one takes of longer sums, with lanes and without.
+constexpr std::int64_t kLongest = 256;  // elements per accumulator
+constexpr std::int64_t kLanes = 16;     // neighbors summed separately
+// Block sizes of longer sums, with and without lanes.
 constexpr std::int64_t kBlockOfLanes = 64, kBlock = 192;
 
 std::int64_t Elements(const ComputeOp& stage) {
@@ -24,8 +24,8 @@ std::int64_t Elements(const ComputeOp& stage) {
   return elements;
 }
 
-/// Whether the last reduced axis is the last index of something that is read, and no other axis
-/// moves there: then neighbours of the sum are neighbours in memory.
+/// Returns true if the last reduced axis is the last index of a load, and no other axis moves
+/// there: then neighbors of the sum are neighbors in memory.
 bool SumsNeighbours(const ComputeOp& stage) {
   bool neighbours = false;
   ForEachNode(stage.body, [&](const Expr& load) {
@@ -47,7 +47,7 @@ struct Blocks {
   std::int64_t count = 1, inner = 1;
 };
 
-/// Blocks of up to `most`: of equal size where that does not make them much smaller.
+/// Returns blocks of up to `most` elements, of equal size unless that makes them much smaller.
 Blocks InBlocksOf(std::int64_t extent, std::int64_t most) {
   if (extent <= most) return {1, extent};
   for (std::int64_t inner = most; inner * 3 >= most; --inner) {
@@ -57,7 +57,7 @@ Blocks InBlocksOf(std::int64_t extent, std::int64_t most) {
   return {count, (extent + count - 1) / count};
 }
 
-/// What changes no result of the combiner, as a float.
+/// Returns the neutral element of the combiner, as a float.
 Expr NothingOf(Combiner combiner, DataType dtype) {
   if (combiner == Combiner::kSum) return MakeConst(dtype, 0);
   const double infinity = std::numeric_limits<double>::infinity();
@@ -69,12 +69,12 @@ std::int64_t LanesOf(std::int64_t extent) {
   return extent % kLanes != 0 && extent % (kLanes / 2) == 0 ? kLanes / 2 : kLanes;
 }
 
-/// Makes the stage of partial sums of another.
+/// Builder of the stage of partial sums of another stage.
 class BlockedSum {
  public:
   explicit BlockedSum(const ComputeOp& whole) : whole_(whole) {}
 
-  /// The partial sums; `whole` becomes the sum of those.
+  /// Returns the partial sums; `whole` becomes the sum of those.
   ComputeOp Take(ComputeOp& whole, std::size_t level) {
     std::vector<Axis> kept;
     std::vector<Expr> kept_index;
@@ -90,7 +90,7 @@ class BlockedSum {
       const bool last = i + 1 == whole_.reduce_axes.size();
       Divide(axis, last && neighbours ? LanesOf(axis.extent) : 1);
     }
-    // The last axis is that of vectors: the lanes, or what is kept.
+    // The last axis is the vector axis: the lanes, or the kept axes.
     std::vector<Axis> axes = lane_.empty() ? outer_ : kept;
     std::vector<Expr> index = lane_.empty() ? outer_index_ : kept_index;
     Append(axes, lane_.empty() ? kept : outer_);
@@ -146,8 +146,8 @@ class BlockedSum {
   std::vector<Axis> outer_, inner_, lane_;      // of the partial sums
   std::vector<Axis> rest_;                      // of the sum of those
   std::vector<Expr> outer_index_, lane_index_;  // into them
-  Expr inside_;                                 // where blocks reach beyond the end
-  std::int64_t room_ = 1;  // elements that blocks of the dimensions to come may have
+  Expr inside_;                                 // condition for blocks that reach beyond the end
+  std::int64_t room_ = 1;  // elements that blocks of the remaining dimensions may have
 };
 
 }  // namespace

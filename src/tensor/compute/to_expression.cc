@@ -31,7 +31,7 @@ Result<ExpressionReduction> ReductionOf(Combiner combiner) {
   return NotInExpressions("such reduction");
 }
 
-/// Walks the definitions of a computation.
+/// Walk over the definitions of a computation.
 class ComputeReader {
  public:
   explicit ComputeReader(const Compute& compute) : compute_(compute) {}
@@ -150,7 +150,7 @@ Result<Expression> ExpressionOf(const Compute& compute) { return ComputeReader(c
 Result<Expression> ExpressionOf(const OperatorList& list) {
   if (!list.values().empty() && list.values().back().op &&
       list.values().back().op->kind == OpKind::kExpression) {
-    // Alone, its operands are the parameters; they may stand in another order.
+    // The operands of a single operator are the parameters, possibly in another order.
     const OperatorListValue& whole = list.values().back();
     if (whole.operands == list.parameters() && list.values().size() == whole.operands.size() + 1) {
       return whole.op->attributes.expression;

@@ -1,5 +1,6 @@
-// Winograd's convolution as stages: tiles of the data transformed, products summed over channels,
-// tiles transformed back. The matrices follow from points at which polynomials are evaluated.
+// Winograd's convolution as stages: tiles of the data are transformed, products are summed over
+// channels, and tiles are transformed back. The matrices follow from points at which polynomials
+// are evaluated.
 
 #include "src/tensor/compute/winograd.h"
 
@@ -21,11 +22,11 @@ namespace {
 
 using Polynomial = std::vector<double>;  // coefficients, constant first
 
-/// Where the polynomials are evaluated, beside infinity. Small and simple fractions keep the
-/// rounding errors low. Two more would lose a thousandth of the result.
+/// Points of evaluation, in addition to infinity. Small and simple fractions keep the rounding
+/// errors low. Two more would lose a thousandth of the result.
 constexpr std::array kPoints = {0.0, 1.0, -1.0, 0.5, -2.0, -0.5, 2.0};
 
-/// Product of (x - point) over the first `points` points but `left_out` (-1: none).
+/// Returns the product of (x - point) over the first `points` points except `left_out` (-1: none).
 Polynomial ProductOfRoots(std::size_t points, std::ptrdiff_t left_out) {
   Polynomial product = {1};
   for (std::size_t l = 0; l < points; ++l) {
@@ -46,7 +47,7 @@ double Evaluate(const Polynomial& polynomial, double x) {
   return value;
 }
 
-/// Sum of row[i] * terms[i] without the products by zero.
+/// Returns the sum of row[i] * terms[i] without the products by zero.
 Expr Combine(const std::vector<double>& row, const std::vector<Expr>& terms) {
   Expr sum;
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -64,8 +65,8 @@ Expr Combine(const std::vector<double>& row, const std::vector<Expr>& terms) {
   return sum;
 }
 
-/// Row number `index` of matrix * (load(0), load(1), …). Where loops over the index are unrolled,
-/// only one combination is left of the choice.
+/// Returns row number `index` of matrix * (load(0), load(1), …). If loops over the index are
+/// unrolled, only one combination of the choice remains.
 template <typename Load>
 Expr Transform(const WinogradMatrices::Matrix& matrix, const Expr& index, const Load& load) {
   std::vector<Expr> terms;
@@ -88,7 +89,7 @@ WinogradMatrices MatricesOf(const WinogradKind& kind, std::int64_t r) {
   return kind.whole ? MakeIntegerWinograd(kind.m, r).matrices : MakeWinogradMatrices(kind.m, r);
 }
 
-/// Puts the transformed kernels of all pairs of channels where place(position, input, output) says.
+/// Stores the transformed kernels of all pairs of channels at place(position, input, output).
 template <typename From, typename To, typename Place>
 void FillTransformed(const Tensor& weight, const WinogradMatrices::Matrix& matrix,
                      const Place& place, std::span<To> transformed) {
@@ -123,7 +124,7 @@ void FillTransformed(const Tensor& weight, const WinogradMatrices::Matrix& matri
   }
 }
 
-/// The stages, one after the other; each has axes of its own.
+/// Builder of the stages, one after the other; each has its own axes.
 class StageMaker {
  public:
   StageMaker(const ConvShape& shape, const WinogradKind& kind)
@@ -154,7 +155,7 @@ class StageMaker {
   Axis Tile() const { return NewAxis("p", tiles_.count); }
   Axis Position(const char* name) const { return NewAxis(name, tiles_.window); }
 
-  // Where tile p begins in the padded data.
+  // Start of tile p in the padded data.
   Expr FirstRow(const Axis& p) const {
     return FloorMod(FloorDiv(p.var, Expr(tiles_.cols)), Expr(tiles_.rows)) * Expr(tiles_.m);
   }
@@ -162,14 +163,14 @@ class StageMaker {
     return FloorMod(p.var, Expr(tiles_.cols)) * Expr(tiles_.m);
   }
   Expr Image(const Axis& p) const { return FloorDiv(p.var, Expr(tiles_.rows * tiles_.cols)); }
-  /// The tile that output (y, x) of image n is in.
+  /// Returns the tile of output (y, x) of image n.
   Expr TileOf(const Axis& n, const Axis& y, const Axis& x) const {
     const Expr m(tiles_.m);
     return (n.var * Expr(tiles_.rows) + FloorDiv(y.var, m)) * Expr(tiles_.cols) +
            FloorDiv(x.var, m);
   }
 
-  /// The data of each tile, transformed: B^T d B.
+  /// Returns the data of each tile, transformed: B^T d B.
   Buffer MakeData(const Buffer& data) {
     Axis c = Input(), p = Tile(), a = Position("a"), b = Position("b");
     const Buffer window =
@@ -197,7 +198,7 @@ class StageMaker {
     return stages_.back().output;
   }
 
-  /// Tiles of the output: A^T products A.
+  /// Returns the tiles of the output: A^T products A.
   Buffer MakeTile(const Buffer& products) {
     Axis k = Output(), p = Tile(), i = NewAxis("i", tiles_.m);
     const Axis f = Position("f");
@@ -220,7 +221,7 @@ class StageMaker {
         MakeLoad(tile, {k.var, TileOf(n, y, x), FloorMod(y.var, m), FloorMod(x.var, m)}));
   }
 
-  // The same with the channels in blocks.
+  // The same stages with the channels in blocks.
 
   Axis InputBlock() const { return NewAxis("cb", CeilDiv(shape_.c, block_)); }
   Axis OutputBlock() const { return NewAxis("kb", CeilDiv(shape_.k, block_)); }
@@ -243,7 +244,7 @@ class StageMaker {
 
   Buffer MakeBlockedProducts(const Buffer& data, const Buffer& weight) {
     const Axis e = Position("e"), f = Position("f"), kb = OutputBlock(), p = Tile(), k = Lane();
-    // Steps that divide channels and blocks: what fills up the last block is not read.
+    // Steps divide channels and blocks, so that the padding of the last block is not read.
     const std::int64_t step = std::gcd(shape_.c, block_), parts = block_ / step;
     const Axis cs = NewAxis("cs", shape_.c / step, true);
     if (whole_) {

@@ -16,8 +16,8 @@ namespace {
 struct Fraction {  // x / y; the last point is infinity
   std::int64_t x, y;
 };
-// Every point is 0, 1 or infinity modulo 2, each of them twice. So of what a point's row has to be
-// divided by only one factor is even, and it is no multiple of 4.
+// Every point is 0, 1 or infinity modulo 2, each of them twice. So the divisor of a point's row has
+// only one even factor, which is no multiple of 4.
 constexpr std::array<Fraction, 5> kFractions = {{{0, 1}, {1, 1}, {-1, 1}, {1, 2}, {-2, 1}}};
 
 std::vector<Fraction> PointsOf(std::int64_t window) {
@@ -32,12 +32,13 @@ std::int64_t PowerOf(std::int64_t base, std::int64_t exponent) {
   return power;
 }
 
-/// x^i * y^(degree - i)
+/// Returns x^i * y^(degree - i).
 std::int64_t Monomial(const Fraction& p, std::int64_t i, std::int64_t degree) {
   return PowerOf(p.x, i) * PowerOf(p.y, degree - i);
 }
 
-/// Product of (y_k x - x_k y) over all points but one, which vanishes at them; by powers of x.
+/// Returns the product of (y_k x - x_k y) over all points but one, which vanishes at them; by
+/// powers of x.
 std::vector<std::int64_t> VanishingAtOthers(const std::vector<Fraction>& points,
                                             std::size_t left_out) {
   std::vector<std::int64_t> product = {1};
@@ -89,7 +90,7 @@ IntegerWinograd MakeIntegerWinograd(std::int64_t m, std::int64_t r) {
 std::int32_t IntegerWinograd::inverse() const {
   const auto odd = static_cast<std::uint32_t>((scale * scale) >> kShift);
   TW_CHECK(odd % 2 == 1);
-  // Each step doubles the bits that are right: odd * odd is 1 modulo 8.
+  // Each step doubles the number of right bits: odd * odd is 1 modulo 8.
   std::uint32_t inverse = odd;
   for (int bits = 3; bits < 32; bits *= 2) inverse *= 2 - odd * inverse;
   return static_cast<std::int32_t>(inverse);

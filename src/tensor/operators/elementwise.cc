@@ -1,6 +1,6 @@
-// Elementwise operators. `element` is one element as an expression, for loops; `values` computes it
-// again in C++, for the reference: two answers that have nothing in common but the row they are in.
-// Functions are computed in a wider type there, by the C library or by another formula.
+// Elementwise operators. `element` is one element as an expression, for loops. `values` computes it
+// independently in C++, for the reference; the two share only the row. The reference computes
+// functions in a wider type, by the C library or by another formula.
 #include <cmath>
 
 #include "src/tensor/compute/elementwise.h"

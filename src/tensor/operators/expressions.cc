@@ -1,4 +1,4 @@
-// The operator of users: what it computes is its attribute.
+// The operator of user expressions: its attribute is the expression.
 #include <fmt/format.h>
 
 #include "src/tensor/compute/compute.h"

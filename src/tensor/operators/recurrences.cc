@@ -1,5 +1,5 @@
-// The one operator that has operators: its type, loops, values and work are those of a step, again
-// and again.
+// The operator whose attribute is a list of operators: its type, loops, values and work are those
+// of repeated steps.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -19,7 +19,7 @@ Status BadRecurrence(std::string_view why) {
   return InvalidArgument(fmt::format("recurrence: {}", why));
 }
 
-/// Errors: kInvalidArgument unless a step is one of float32 whose states are like its result.
+/// Errors: kInvalidArgument unless the step is in float32 and its states have the result's type.
 Status CheckStep(const Recurrence& recurrence) {
   const OperatorList& step = recurrence.step;
   if (step.values().empty() || !step.values().back().op)
@@ -82,15 +82,15 @@ std::vector<TensorType> TypesOf(std::span<const Buffer> buffers) {
   return types;
 }
 
-/// Stages for every step: as a kernel it would be too long for many of them. What makes a loop of
-/// the steps is src/templates/recurrence_kernel.h.
+/// Adds stages for every step. Many steps are too long for one kernel of these; the kernel with a
+/// loop over the steps is src/templates/recurrence_kernel.h.
 Status DefineRecurrence(const Operator& op, const TensorType&, Compute& compute) {
   TW_ASSIGN_OR_RETURN(auto list, UnrolledList(op, TypesOf(compute.inputs)));
   TW_ASSIGN_OR_RETURN(compute, DefineList(list));
   return {};
 }
 
-/// The data of one step.
+/// Returns the data of one step.
 Tensor DataAt(const Tensor& data, std::int64_t step, const TensorType& type) {
   Tensor part(type);
   std::memcpy(part.data(), data.data() + step * type.bytes(),

@@ -1,4 +1,4 @@
-// Operators whose elements are made of several: windows, reductions, normalizations.
+// Operators whose elements depend on several: windows, reductions, normalizations.
 #include <algorithm>
 
 #include "src/tensor/compute/internal.h"
@@ -20,12 +20,12 @@ double OfWindows(const Operator& op, std::span<const TensorType>, const TensorTy
          static_cast<double>(op.attributes.pool_size[1]) * static_cast<double>(result.elements());
 }
 
-/// Maximum, difference, exponential, sum, quotient.
+/// Counts maximum, difference, exponential, sum, quotient.
 double OfSoftmax(const Operator&, std::span<const TensorType> inputs, const TensorType&) {
   return 5 * static_cast<double>(inputs[0].elements());
 }
 
-/// A square and a sum for each channel of the window, then a power and a quotient.
+/// Counts a square and a sum for each channel of the window, then a power and a quotient.
 double OfLrn(const Operator& op, std::span<const TensorType> inputs, const TensorType& result) {
   const std::int64_t window = std::min(op.attributes.size, inputs[0].shape[1]);
   return (2.0 * static_cast<double>(window) + 4) * static_cast<double>(result.elements());

@@ -1,4 +1,4 @@
-// The rows of all files as one table, and what is asked of it most.
+// The rows of all files as one table, and common queries.
 #include "src/tensor/operator_table.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace tilewright {
 namespace {
 
-/// In the order of OpKind, so that a kind is its own position.
+/// Returns the rows in the order of OpKind, so that a kind is its position.
 std::vector<const OperatorRow*> MakeTable() {
   std::vector<const OperatorRow*> table;
   for (const auto& rows :
