@@ -1,5 +1,5 @@
-// Expressions put together node by node: each node is checked when it is made, with the place in
-// the text that is to blame.
+// Construction of expressions node by node: each node is checked when it is added, with its
+// position in the text for errors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-constexpr int kMaxTreeDepth = 200;  // of values in one another: what walks them recurses
+constexpr int kMaxTreeDepth = 200;  // of nested values: walks over them recurse
 
 bool IsComparisonKind(ExprKind kind) {
   return kind == ExprKind::kEq || kind == ExprKind::kNe || kind == ExprKind::kLt ||
@@ -223,7 +223,7 @@ Status ExpressionBuilder::Finish(int body) {
   if (reduces && (dtype.is_bool() || dtype == kFloat16)) {
     return BadTypes(ReductionName(stage_.reduction), dtype, "numbers of 8, 32 or 64 bits");
   }
-  // The body is the last node, and nothing else is left of what was folded.
+  // The body is the last node, and folded parts are gone.
   std::vector<ExpressionNode> kept;
   bool fits = true;
   const auto keep = [&](const auto& self, int i, int depth) -> int {

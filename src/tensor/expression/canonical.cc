@@ -1,10 +1,10 @@
-// The form that all expressions of one computation have. Names are numbers. What is never a
-// dimension in memory that somebody else knows is put in order: inputs and stages by where they are
-// read first, reduced axes and those of stages between by the loads that use them first, operands
-// that commute with the one that reads the largest tensor first and then by a hash. That hash knows
-// no names and no order of axes: an axis begins as its extent (of the result and of inputs: its
-// place), and what it is used for, in all of the stage, is mixed in twice. Where two are still
-// alike, they stand in for one another, or the text's order decides.
+// Canonical form of all expressions of one computation. Names become numbers. Everything that is no
+// dimension of external memory is ordered: inputs and intermediate stages by their first read,
+// reduced axes and axes of intermediate stages by the loads that use them first, operands that
+// commute by the largest tensor they read and then by a hash. That hash depends on no names and no
+// order of axes. An axis starts as its extent (of the result and of inputs: its position), and all
+// its uses in the stage are mixed in twice. If two are still equal, they are interchangeable, or
+// the text's order decides.
 
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ bool CommutesAlways(const ExpressionNode& n) {
   }
 }
 
-/// A sum, or a product with a number, that is written anew from its linear form.
+/// Returns true for a sum, or a product with a number, that is rebuilt from its linear form.
 bool IsLinear(const ExpressionStage& stage, int i) {
   const ExpressionNode& n = stage.nodes[static_cast<std::size_t>(i)];
   const bool sum = n.kind == ExprKind::kAdd || n.kind == ExprKind::kSub || n.kind == ExprKind::kMul;
@@ -49,7 +49,7 @@ bool IsLinear(const ExpressionStage& stage, int i) {
 class Canonizer {
  public:
   explicit Canonizer(const Expression& source) : source_(source) {
-    // Inputs begin as their types; what each is used for tells them apart the second time.
+    // Inputs start as their types; their uses distinguish them in the second round.
     uses_.assign(source.inputs.size(), 0);
     for (int round = 0; round < 2; ++round) {
       const std::vector<Hash> before = std::exchange(uses_, std::vector<Hash>(uses_.size(), 0));
@@ -166,7 +166,7 @@ class Canonizer {
   static Hash HashOfInteger(std::int64_t value) {
     return HashOfKind(ExprKind::kInt, kInt64, value, "");
   }
-  /// The node that a linear form is nothing more than; -1 if it is more.
+  /// Returns the node that a linear form equals; -1 if it has more.
   static int TermAlone(const LinearIndex64& linear) {
     const bool alone = linear.terms.size() == 1 && linear.constant == 0 &&
                        linear.terms.begin()->second.coefficient == 1;
@@ -210,7 +210,7 @@ class Canonizer {
     return hash;
   }
 
-  /// Adds to each axis what is around its uses.
+  /// Adds the context of its uses to each axis.
   void Spread(const ExpressionStage& stage, const StageHashes& hashes, int i, Hash around,
               std::vector<Hash>& uses) {
     const ExpressionNode& n = stage.nodes[static_cast<std::size_t>(i)];
@@ -239,7 +239,7 @@ class Canonizer {
     }
   }
 
-  /// Arguments in the order that they are written in.
+  /// Returns the arguments in the order of the text.
   std::vector<int> OrderedArgs(std::int64_t tensor, const ExpressionNode& n) {
     std::vector<int> args = n.args;
     if (!CommutesAlways(n)) return args;
@@ -258,7 +258,7 @@ class Canonizer {
     for (int arg : OrderedArgs(tensor, n)) ForEachInOrder(tensor, arg, visit);
   }
 
-  /// Stages behind what they read; inputs as they are met.
+  /// Adds stages after those that they read; inputs when first read.
   void Visit(std::int64_t tensor) {
     std::int64_t& number = numbers_[static_cast<std::size_t>(tensor)];
     if (number >= 0) return;
@@ -274,8 +274,8 @@ class Canonizer {
     read_stages_.push_back(tensor);
   }
 
-  /// Axes of a stage as its loads meet them, dimensions of other stages in the order that those
-  /// have got; then as the rest does.
+  /// Returns the axes of a stage in the order of its loads, with dimensions of other stages in
+  /// their new order; then the rest.
   std::vector<std::int64_t> AxesAsMet(std::int64_t tensor) {
     const ExpressionStage& stage = StageOf(tensor);
     std::vector<std::int64_t> order;
@@ -291,7 +291,7 @@ class Canonizer {
     });
     ForEachInOrder(tensor, body, add);
     const auto count = static_cast<std::int64_t>(stage.axes.size() + stage.reduce_axes.size());
-    std::vector<std::pair<std::int64_t, std::int64_t>> rest;  // those that nothing depends on
+    std::vector<std::pair<std::int64_t, std::int64_t>> rest;  // independent ones
     for (std::int64_t i = 0; i < count; ++i) {
       if (std::ranges::find(order, i) == order.end()) rest.emplace_back(stage.axis(i).extent, i);
     }
@@ -300,7 +300,7 @@ class Canonizer {
     return order;
   }
 
-  /// The indices of a load, by the new order of the dimensions.
+  /// Returns the indices of a load, by the new order of the dimensions.
   std::vector<int> DimensionsInOrder(const ExpressionNode& load) {
     if (IsInput(load.integer)) return load.args;
     std::vector<int> args;
@@ -402,7 +402,7 @@ class Canonizer {
     return Append(to, std::move(copy));
   }
 
-  /// Axes first, by number; then the constant.
+  /// Copies axes first, by number; then the constant.
   int CopyLinear(std::int64_t tensor, const LinearIndex64& linear, ExpressionStage& to) {
     const ExpressionStage& stage = StageOf(tensor);
     struct Part {
@@ -455,7 +455,7 @@ class Canonizer {
 
   const Expression& source_;
   std::vector<TensorHash> tensors_;
-  std::vector<Hash> uses_;  // by input: of what is around its loads
+  std::vector<Hash> uses_;  // by input: context of its loads
   std::vector<StageHashes> stages_;
   std::vector<std::int64_t> numbers_;  // of the new expression, by tensor
   std::vector<std::int64_t> read_inputs_, read_stages_, followed_;

@@ -1,10 +1,10 @@
-// Neighbouring dimensions that are always read and written together, whole and in order, are one
-// dimension in memory: [n, c, y, x] of what is done element by element is [n * c * y * x]. Longer
-// rows make longer vectors and fewer loops.
+// Joining of neighboring dimensions that all stages read and write together, whole and in order:
+// they are one dimension in memory. For example, [n, c, y, x] of an elementwise operator is [n * c
+// * y * x]. Longer rows make longer vectors and fewer loops.
 //
-// Whether dimensions d and d + 1 of a tensor can be one is asked of every stage that has them: the
-// two axes there must stand for nothing else. A pair that fails takes with it all dimensions that
-// it is the axes of, and so on until nothing changes.
+// Dimensions d and d + 1 of a tensor can be joined if in every stage that has them, the two axes
+// are used for nothing else. A pair that fails excludes all dimensions that use its axes, and so on
+// until nothing changes.
 
 #include "src/tensor/expression/collapse.h"
 
@@ -43,7 +43,7 @@ class Collapser {
  private:
   using Pair = std::pair<std::int64_t, std::int64_t>;
 
-  /// If indices d and d + 1 of a load are two axes as they are, over all of both dimensions.
+  /// Returns a pair if indices d and d + 1 of a load are plain axes over all of both dimensions.
   std::optional<Pair> PairAt(const ExpressionStage& stage, const ExpressionNode& load,
                              std::size_t d) const {
     const ExpressionNode& a = stage.nodes[static_cast<std::size_t>(load.args[d])];
@@ -67,7 +67,7 @@ class Collapser {
     const ExpressionStage& stage = source_.stages[number];
     const std::size_t own = source_.inputs.size() + number;
     const std::size_t axes = stage.axes.size() + stage.reduce_axes.size();
-    // How often each axis is mentioned, and in how many loads' joined pairs as which half.
+    // Uses of each axis, and loads with joined pairs by half.
     std::vector<int> mentions(axes, 0);
     std::map<Pair, int> pairs;
     for (const ExpressionNode& n : stage.nodes) {
@@ -122,7 +122,7 @@ class Collapser {
     return joined;
   }
 
-  /// By axis of the stage: the one that it is the second half of, or -1.
+  /// Returns, for each axis of the stage, the axis whose second half it is, or -1.
   std::vector<std::int64_t> Leaders(std::size_t number) const {
     const ExpressionStage& stage = source_.stages[number];
     std::vector<std::int64_t> leaders(stage.axes.size() + stage.reduce_axes.size(), -1);
@@ -147,7 +147,7 @@ class Collapser {
     ExpressionStage made;
     made.name = stage.name;
     made.reduction = stage.reduction;
-    // Extents of chains, in their first axis.
+    // Extents of chains are stored at their first axis.
     std::vector<std::int64_t> extents;
     for (std::size_t i = 0; i < leaders.size(); ++i) {
       extents.push_back(stage.axis(static_cast<std::int64_t>(i)).extent);
@@ -178,7 +178,7 @@ class Collapser {
       if (node.kind == ExprKind::kLoad) {
         std::vector<int> kept;
         for (std::size_t d = 0; d < node.args.size(); ++d) {
-          // The first axis of a chain stands for all of it.
+          // The first axis of a chain represents the whole chain.
           if (d == 0 || !joins_[static_cast<std::size_t>(node.integer)][d - 1]) {
             kept.push_back(node.args[d]);
           }

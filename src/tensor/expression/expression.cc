@@ -1,4 +1,4 @@
-// Facts about expressions: types, work, functions, and indices as linear forms.
+// Properties of expressions: types, work, functions, and indices as linear forms.
 
 #include "src/tensor/expression/expression.h"
 

@@ -9,8 +9,8 @@
 //   sum        = product {("+" | "-") product}; product = unary {("*" | "/" | "%") unary}
 //   unary      = "-" unary | number | name | name "[" values "]" | name "(" values ")" | "(" value
 //   ")"
-// Line ends are blanks, "#" begins a comment. What is read is checked as it is read: every message
-// has the line and column of what it is about.
+// Line ends are blanks, "#" begins a comment. Checks run during parsing: every message has the line
+// and column of its cause.
 
 #include <fmt/format.h>
 
@@ -131,7 +131,7 @@ class Parser {
   bool Is(std::string_view text) const {
     return token_.kind != TokenKind::kEnd && token_.text == text;
   }
-  /// Steps over the token; an error on the way is kept for the next Expect.
+  /// Skips the token if it comes next; an error on the way is kept for the next Expect.
   bool Accept(std::string_view text) {
     if (!error_.ok() || !Is(text)) return false;
     error_ = Next();
@@ -172,7 +172,7 @@ class Parser {
     return name;
   }
 
-  /// A value that follows from numbers alone, within a range.
+  /// Parses a value of numbers alone, within a range.
   Result<std::int64_t> Number(std::int64_t least, std::int64_t most) {
     const std::size_t offset = token_.offset;
     ExpressionStage scratch;
@@ -259,7 +259,7 @@ class Parser {
     return Expect(end);
   }
 
-  /// The reduction that comes next, if one does: a name, a bracket and an axis with its colon.
+  /// Returns the reduction that comes next, if any: a name, a bracket and an axis with its colon.
   ExpressionReduction ReductionAhead() const {
     for (int i = 1; i <= static_cast<int>(ExpressionReduction::kArgMin); ++i) {
       const auto reduction = static_cast<ExpressionReduction>(i);
@@ -295,7 +295,7 @@ class Parser {
     for (const std::string& axis : pending_) {
       axes_.emplace(axis, static_cast<std::int64_t>(axes_.size()));
     }
-    // The map is sorted by name; numbers go by the order of appearance.
+    // The map is sorted by name; numbers follow the order of appearance.
     for (std::size_t i = 0; i < pending_.size(); ++i) {
       axes_[pending_[i]] = static_cast<std::int64_t>(i);
     }
@@ -322,7 +322,7 @@ class Parser {
     return {};
   }
 
-  /// Before nodes are renumbered: the places of loads are known by their numbers.
+  /// Must run before nodes are renumbered: positions of loads are stored by node number.
   Status CheckLoads(int body) {
     ExpressionStage whole = stage_;
     if (static_cast<std::size_t>(body) + 1 != whole.nodes.size()) {
@@ -345,7 +345,7 @@ class Parser {
   }
 
   // --- values --------------------------------------------------------------------------------
-  /// A node that was made, with the place in a failure.
+  /// Adds the position in the text to a node's error.
   Result<int> Made(Result<int> node, std::size_t offset) const {
     if (!node.ok()) return ErrorAt(offset, node.status().message());
     if (stage_.nodes.size() > kMaxExpressionNodes) {
@@ -534,10 +534,10 @@ class Parser {
   ExpressionStage stage_;
   ExpressionBuilder* builder_ = nullptr;
   std::map<std::string, std::int64_t, std::less<>> sizes_, tensors_, axes_;
-  std::vector<std::string> pending_;  // axes of the stage at hand, in their order
+  std::vector<std::string> pending_;  // axes of the current stage, in order
   std::vector<bool> used_;            // by tensor
   std::vector<std::size_t> offsets_;  // by tensor: of its statement
-  std::map<int, std::size_t> loads_;  // of the stage at hand: where they are written
+  std::map<int, std::size_t> loads_;  // of the current stage: position in the text
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-/// How tightly operators bind, weakest first.
+/// Precedence of operators, weakest first.
 enum Binding : int { kBindOr, kBindAnd, kBindNot, kBindCompare, kBindSum, kBindTerm, kBindUnary };
 
 struct Spelling {
@@ -48,7 +48,7 @@ Spelling SpellingOf(ExprKind kind) {
 
 class Printer {
  public:
-  /// blank: what stands around signs.
+  /// blank: text around signs.
   Printer(const Expression& expression, const ExpressionStage& stage, const char* blank)
       : expression_(expression), stage_(stage), blank_(blank) {}
 
@@ -106,7 +106,7 @@ class Printer {
     const Spelling spelling = SpellingOf(n.kind);
     const bool word = spelling.binding <= kBindAnd;
     const std::string blank = word ? " " : blank_;
-    // Chains go on from the left; comparisons stand alone.
+    // Chains associate to the left; comparisons do not chain.
     const int left = spelling.binding == kBindCompare ? kBindSum : spelling.binding;
     const std::string text = Value(n.args[0], left) + blank + spelling.sign + blank +
                              Value(n.args[1], spelling.binding + 1);

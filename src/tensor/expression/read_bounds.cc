@@ -1,9 +1,8 @@
-// Whether reads stay inside of their tensors. The interval of an index follows from the ranges of
-// its axes, and from what the conditions around it say: of select(c, a, b), c holds in a and not in
-// b. A condition is kept as bounds of the linear form that it compares, and every part of an index
-// that is the same form, up to a constant and the sign, has these bounds, too. That is what
-// padding, clamps and windows are written with; an index whose bounds follow otherwise needs a
-// clamp.
+// Proof that reads stay inside of their tensors. The interval of an index follows from the ranges
+// of its axes and from enclosing conditions: in select(c, a, b), c holds in a and not in b. A
+// condition is kept as bounds of the linear form that it compares. Every part of an index with the
+// same form, up to a constant and the sign, has these bounds, too. Padding, clamps and windows have
+// this form; an index whose bounds follow otherwise needs a clamp.
 
 #include <fmt/format.h>
 
@@ -34,7 +33,7 @@ std::int64_t CappedTimes(std::int64_t a, std::int64_t b) {
   return std::clamp(product, -kFar, kFar);
 }
 
-/// No number at all: what conditions leave of a place that is never reached.
+/// Returns true for bounds without a number: the position is never reached.
 bool IsEmpty(Bounds bounds) { return bounds.min > bounds.max; }
 
 Bounds Plus(Bounds a, Bounds b) {
@@ -57,7 +56,7 @@ Bounds BoundsOfType(DataType dtype) {
   return {-count / 2, count / 2 - 1};
 }
 
-/// form + a constant is not negative.
+/// The fact that form + a constant is not negative.
 struct Fact {
   LinearIndex64 form;
 };
@@ -120,7 +119,7 @@ class ReadChecker {
     }
   }
 
-  /// What follows if a condition holds, or does not.
+  /// Adds the facts that follow from a condition that holds or does not.
   void AddFacts(int condition, bool holds) {
     const ExpressionNode& n = At(condition);
     if (n.kind == ExprKind::kNot) return AddFacts(n.args[0], !holds);

@@ -1,8 +1,8 @@
 // Reference convolutions and matrix products. Floats multiply and accumulate in double, integers in
-// 32 bits that wrap. The images are brought into rows x columns x channels with their padding, the
-// weights into blocks of 16 output channels; what is left is one of three inner loops
-// (reference_kernels.inc). A transposed convolution is an ordinary one over the image with zeros
-// between its elements, under the kernel turned around.
+// 32 bits that wrap. The images are copied into rows x columns x channels with their padding, the
+// weights into blocks of 16 output channels. The rest is one of three inner loops (kernels.inc). A
+// transposed convolution is an ordinary one over the image with zeros between its elements, under
+// the reversed kernel.
 #include <algorithm>
 #include <array>
 
@@ -34,7 +34,7 @@ const ReferenceKernels<T>& KernelsFor() {
     return ChooseKernels().integer;
 }
 
-/// to[i] = from[begin + i] in the type of the sums.
+/// Computes to[i] = from[begin + i] in the type of the sums.
 template <typename T>
 void Widen(const Tensor& from, std::int64_t begin, std::int64_t count, T* to) {
   VisitType(from.dtype(), [&]<typename S>() {
@@ -64,7 +64,7 @@ struct Geometry {
   bool transposed = false;
   std::int64_t in_per_group, out_per_group;
   std::int64_t image_h, image_w;    // with padding and inserted zeros
-  std::int64_t before_h, before_w;  // where the first element lies; negative: cut off
+  std::int64_t before_h, before_w;  // position of the first element; negative: cut off
   std::int64_t spread_h, spread_w;  // distance of elements in the image
   std::int64_t stride_h, stride_w;
   bool depthwise = false;  // one input channel per output channel
@@ -92,7 +92,7 @@ Geometry GeometryOf(const Workload& w) {
   return g;
 }
 
-/// Image `n` of data in NHWC, padded. Depthwise: with a channel for every output channel.
+/// Returns image `n` of data in NHWC, padded. Depthwise: with a channel for every output channel.
 template <typename T>
 std::vector<T> PaddedImage(const Geometry& g, const Tensor& data, std::int64_t n) {
   std::vector<T> image(static_cast<std::size_t>(g.image_h * g.image_w * g.channels), T{0});
@@ -118,7 +118,8 @@ std::vector<T> PaddedImage(const Geometry& g, const Tensor& data, std::int64_t n
   return image;
 }
 
-/// Weight of output channel k and channel c of its group at tap (r, s), from HWIO order.
+/// Returns the weight of output channel k and channel c of its group at tap (r, s), from HWIO
+/// order.
 template <typename T>
 class Weights {
  public:
@@ -148,7 +149,7 @@ class Weights {
   std::int64_t inputs_ = 0, outputs_ = 0;
 };
 
-/// [tap][channel] of a depthwise convolution.
+/// Returns the weights of a depthwise convolution as [tap][channel].
 template <typename T>
 std::vector<T> DepthwiseWeights(const Geometry& g, const Weights<T>& weights) {
   std::vector<T> packed(static_cast<std::size_t>(g.s.r * g.s.s * g.channels), T{0});
@@ -161,7 +162,8 @@ std::vector<T> DepthwiseWeights(const Geometry& g, const Weights<T>& weights) {
   return packed;
 }
 
-/// [group][block of outputs][tap][channel][output in block], zeros where a block is not full.
+/// Returns the weights as [group][block of outputs][tap][channel][output in block], zeros in
+/// partial blocks.
 template <typename T>
 std::vector<T> BlockedWeights(const Geometry& g, const Weights<T>& weights) {
   const std::int64_t blocks = CeilDiv(g.out_per_group, kReferenceBlock);
@@ -276,7 +278,7 @@ void Product2d(const Tensor& a, std::int64_t a_begin, const Tensor& b, std::int6
 template <typename T>
 void Matmul(const Workload& w, const Tensor& data, const Tensor& weight, int threads, Tensor& out) {
   const AnchorLayouts& layouts = RowOf(w.op).layouts;
-  const bool plain_weight = w.kernel_layout == layouts.weight;  // spares a copy of the largest ones
+  const bool plain_weight = w.kernel_layout == layouts.weight;  // avoids a copy of the largest ones
   const Tensor a = *TransformLayout(data, w.data_layout, layouts.data);
   const Tensor moved =
       plain_weight ? Tensor() : *TransformLayout(weight, w.kernel_layout, layouts.weight);

@@ -1,4 +1,4 @@
-// Operators that only move elements: for every element of the result, where it comes from.
+// Operators that only move elements: mapping of each element of the result to its source.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

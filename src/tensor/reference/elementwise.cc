@@ -7,7 +7,7 @@
 namespace tilewright::reference {
 namespace {
 
-/// A float to an integer: truncated, values out of range cut to it, NaN to 0.
+/// Converts a float to an integer: truncated, values out of range saturated, NaN to 0.
 template <typename To>
 To Truncate(double value) {
   if (std::isnan(value)) return 0;

@@ -1,6 +1,5 @@
-// How far right results of float32 arithmetic may be from the reference's: sums by the magnitudes
-// that went into them, functions by the ends of their operands' ranges, integers by ties of what
-// they were rounded from.
+// Error bounds of correct float32 results: sums by the magnitudes of their terms, functions by the
+// ends of their operands' ranges, integers by ties before they were rounded.
 #include "src/tensor/reference/error_bound.h"
 
 #include <algorithm>
@@ -18,7 +17,7 @@ namespace {
 
 constexpr double kUnitOfFloat32 = 0x1p-23;
 constexpr double kUnitOfHalf = 0x1p-10;
-// Below the smallest normal number kernels may take 0 for a value.
+// Below the smallest normal number, kernels may use 0 for a value.
 constexpr double kMinNormal = std::numeric_limits<float>::min();
 constexpr double kUnitsOfFunctions = 4;
 constexpr double kUnitsOfSums = 32;
@@ -43,7 +42,7 @@ std::vector<const Tensor*> ValuesOf(BoundedInputs inputs) {
   return values;
 }
 
-/// value + side * (its error and `unit` of itself), in the value's own type.
+/// Returns value + side * (its error and `unit` of itself), in the value's own type.
 Tensor Shifted(const BoundedTensor& input, double side, double unit) {
   Tensor moved = input.value.Clone();
   for (std::int64_t i = 0; i < moved.elements(); ++i) {
@@ -53,7 +52,7 @@ Tensor Shifted(const BoundedTensor& input, double side, double unit) {
   return moved;
 }
 
-/// Magnitudes, with what errors add to them.
+/// Returns magnitudes increased by errors.
 Tensor Magnitudes(const BoundedTensor& input) {
   Tensor magnitudes = input.value.Clone();
   for (std::int64_t i = 0; i < magnitudes.elements(); ++i) {
@@ -62,18 +61,19 @@ Tensor Magnitudes(const BoundedTensor& input) {
   return magnitudes;
 }
 
-/// The errors as a tensor of the value's type, for operators that carry them along.
+/// Returns the errors as a tensor of the value's type, for operators that pass them on.
 Tensor ErrorsAsValues(const BoundedTensor& input) {
   Tensor errors(input.value.type());
   for (std::int64_t i = 0; i < errors.elements(); ++i) errors.Set(i, ErrorAt(input, i));
   return errors;
 }
 
-/// To whole numbers, or to a choice: what is given is rounded or compared as it is, next to a step
-/// of the function, too. What it is off by may take it over the step, to the next number.
+/// Returns true if the result is a whole number or a choice: the operand is rounded or compared as
+/// it is, also next to a step of the function. Its error may take it over the step, to the next
+/// number.
 bool IsStep(OpKind kind, DataType result) { return RowOf(kind).rounds || !result.is_float(); }
 
-/// Whether sums and products of its elements are exact in float32.
+/// Returns true if sums and products of the elements are exact in float32.
 bool IsWhole(const Tensor& tensor) {
   if (tensor.data() == nullptr || !tensor.dtype().is_float()) return true;
   constexpr double kMax = 0x1p+22;
@@ -84,7 +84,7 @@ bool IsWhole(const Tensor& tensor) {
   return true;
 }
 
-/// A product of exact numbers, and what bounds of such a one give.
+/// Returns true for a product of exact numbers, and for bounds of such a product.
 bool IsRoundedOnce(OpKind kind, BoundedInputs inputs) {
   const bool bounds = RowOf(kind).is_exact;
   if (!bounds && kind != OpKind::kMul && kind != OpKind::kDiv) return false;
@@ -93,7 +93,7 @@ bool IsRoundedOnce(OpKind kind, BoundedInputs inputs) {
   });
 }
 
-/// What the ends of the operands' ranges make of a function, element by element.
+/// Returns the error of a function at the ends of the operands' ranges, element by element.
 Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const Tensor& value,
                                int threads) {
   const auto whole = [](const BoundedTensor* input) {
@@ -136,7 +136,7 @@ Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const T
   return error;
 }
 
-/// Of trigonometric functions; their code takes the operand as it is.
+/// Returns the error of trigonometric functions; their code takes the operand unchanged.
 Tensor ErrorOfPeriod(const Operator& op, const BoundedTensor& input, const Tensor& value) {
   Tensor error = ErrorsFor(value.type());
   const OperatorRow& row = RowOf(op.kind);
@@ -150,7 +150,7 @@ Tensor ErrorOfPeriod(const Operator& op, const BoundedTensor& input, const Tenso
   return error;
 }
 
-/// A kernel whose taps are all the largest of theirs, per output and input channel.
+/// Returns a kernel whose taps are all the largest tap, per output and input channel.
 Tensor LargestTaps(Tensor weight, const std::string& layout) {
   const std::vector<std::int64_t>& shape = weight.shape();
   std::vector<std::int64_t> strides(shape.size(), 1);
@@ -168,7 +168,7 @@ Tensor LargestTaps(Tensor weight, const std::string& layout) {
   return weight;
 }
 
-/// The largest element of each tile for all of its elements.
+/// Replaces all elements of each tile by the largest one.
 Tensor LargestOfTiles(Tensor image, const std::string& layout, std::int64_t tile) {
   const std::vector<std::int64_t>& shape = image.shape();
   for (const char axis : {'H', 'W'}) {
@@ -186,7 +186,7 @@ Tensor LargestOfTiles(Tensor image, const std::string& layout, std::int64_t tile
   return image;
 }
 
-/// Whether the operator is one that Winograd's tiles were written for.
+/// Returns true if the operator can have Winograd tiles.
 bool HasTiles(const Operator& op, BoundedInputs inputs) {
   const auto plain = [](const std::string& layout, std::size_t rank) {
     return rank == 4 && layout.size() == 4 && layout.find('H') != std::string::npos &&
@@ -197,8 +197,7 @@ bool HasTiles(const Operator& op, BoundedInputs inputs) {
          plain(op.attributes.kernel_layout, inputs[1]->value.shape().size());
 }
 
-/// Of the sums of magnitudes of a convolution, what they are where each tile is computed as a
-/// whole.
+/// Returns the sums of magnitudes of a convolution whose tiles are computed as a whole.
 Result<Tensor> MagnitudesOfTiles(const Operator& op, const std::vector<const Tensor*>& magnitudes,
                                  std::int64_t tile, int threads) {
   const Tensor weight = LargestTaps(magnitudes[1]->Clone(), op.attributes.kernel_layout);
@@ -208,7 +207,7 @@ Result<Tensor> MagnitudesOfTiles(const Operator& op, const std::vector<const Ten
   return LargestOfTiles(std::move(sum), op.attributes.data_layout, tile);
 }
 
-/// Of a sum of products or of elements: units of what the same sum of magnitudes is.
+/// Returns the error of a sum of products or of elements: units of the same sum of magnitudes.
 Result<Tensor> ErrorOfSums(const Operator& op, BoundedInputs inputs, const Tensor& value,
                            int threads, std::int64_t winograd_tile) {
   const bool whole = !value.dtype().is_float();
@@ -228,7 +227,7 @@ Result<Tensor> ErrorOfSums(const Operator& op, BoundedInputs inputs, const Tenso
   for (std::int64_t i = 0; i < value.elements(); ++i) {
     if (!whole) error.Set(i, unit * sum.At(i) + kMinNormal);
   }
-  // What operands are off by, times the magnitudes of the others.
+  // Errors of operands, times the magnitudes of the others.
   for (std::size_t which = 0; which < inputs.size(); ++which) {
     if (inputs[which]->exact()) continue;
     const Tensor errors = ErrorsAsValues(*inputs[which]);
@@ -242,7 +241,7 @@ Result<Tensor> ErrorOfSums(const Operator& op, BoundedInputs inputs, const Tenso
   return error;
 }
 
-/// Of results that are among the operands' elements, or that errors are only moved to.
+/// Returns the error of results that are among the operands' elements: errors are only moved.
 Result<Tensor> ErrorOfDataMovement(const Operator& op, BoundedInputs inputs, const Tensor& value,
                                    int threads) {
   Tensor error;
@@ -276,7 +275,7 @@ Tensor ErrorOfSoftmax(const Operator& op, const BoundedTensor& input, const Tens
   const bool logarithm = op.kind == OpKind::kLogSoftmax;
   for (std::int64_t i = 0; i < value.elements(); ++i) {
     const double result = std::fabs(value.At(i)), x = std::fabs(input.value.At(i));
-    // The exponent: x less the sum's logarithm, which is result - x itself.
+    // The exponent: x minus the sum's logarithm, which is result - x itself.
     const double exponent = logarithm ? result : result > 0 ? -std::log(result) : x;
     const double off = kUnitsOfFunctions * unit * (2 * x + exponent + kUnitsOfFunctions) +
                        SumErrorUnit(value.dtype()) + 2 * carried;
@@ -318,9 +317,9 @@ Tensor ErrorOfLrn(const BoundedTensor& input, const Tensor& value) {
   return error;
 }
 
-/// Integers made of floats that none of them stands for (too large, infinite, NaN) mean nothing:
-/// machines wrap, cut off or answer the lowest number. There any result is right. Adds to `error`,
-/// which may be without memory.
+/// Frees elements whose float no integer represents (too large, infinite, NaN): machines wrap,
+/// saturate or return the lowest number, so any result is correct. Adds to `error`, which may be
+/// without memory.
 void FreeWhereUndefined(const BoundedTensor& input, const Tensor& value, Tensor& error) {
   const DataType dtype = value.dtype();
   const bool has_sign = dtype.code == TypeCode::kInt;
@@ -328,7 +327,7 @@ void FreeWhereUndefined(const BoundedTensor& input, const Tensor& value, Tensor&
   const double least = has_sign ? -most - 1 : -1;
   for (std::int64_t i = 0; i < value.elements(); ++i) {
     const double from = input.value.At(i);
-    if (from > least && from < most) continue;  // written so that NaN is not
+    if (from > least && from < most) continue;  // false for NaN
     if (error.data() == nullptr) error = ErrorsFor(value.type());
     error.Set(i, 2 * most);
   }
@@ -354,12 +353,12 @@ Result<Tensor> ErrorOf(const Operator& op, BoundedInputs inputs, const Tensor& v
     case ErrorRule::kSteps:
       return reference::RecurrenceErrorBound(op, inputs, value, threads);
     case ErrorRule::kExpression:
-      break;  // EvaluateBounded asks its evaluator
+      break;  // EvaluateBounded calls its evaluator
   }
   return Internal("an operator without a rule for its error");
 }
 
-/// What is computed with a position may take any between those that are right.
+/// Widens errors of positions: an operator may take any of the correct ones.
 BoundedTensor WithErrorOfPositions(const BoundedTensor& input) {
   BoundedTensor wide{input.value.Clone(),
                      input.exact() ? ErrorsFor(input.value.type()) : input.error.Clone()};
@@ -398,7 +397,7 @@ Result<BoundedTensor> EvaluateBounded(const Operator& op, BoundedInputs inputs, 
   }
   TW_ASSIGN_OR_RETURN(auto value, Evaluate(op, ValuesOf(inputs), threads));
   BoundedTensor bounded{std::move(value), Tensor()};
-  // Whole numbers are exact, unless they were rounded from what is not.
+  // Whole numbers are exact, unless they were rounded from inexact ones.
   const bool rounded =
       std::ranges::any_of(inputs, [](const BoundedTensor* input) { return !input->exact(); });
   if (bounded.value.dtype().is_float() || rounded) {
@@ -433,7 +432,7 @@ Comparison CompareBounded(const Tensor& result, const BoundedTensor& reference,
     comparison.ok = comparison.first_bad < 0;
     return comparison;
   }
-  // Compare's own bound, and beside it the element's.
+  // Compare's own bound, and in addition the element's.
   const bool half = result.dtype() == kFloat16;
   const double part = tolerance.value_or(half ? kToleranceOfFloat16 : 1e-4);
   const double common = part * comparison.reference_rms;
@@ -443,7 +442,7 @@ Comparison CompareBounded(const Tensor& result, const BoundedTensor& reference,
     const double value = result.At(i), expected = reference.value.At(i);
     if (value == expected || (std::isnan(value) && std::isnan(expected))) continue;
     const double own = ErrorAt(reference, i) + relative * std::fabs(expected);
-    // Written so that NaN is out of bounds; an infinite bound allows everything but that.
+    // NaN is out of bounds; an infinite bound allows everything else.
     if (!(std::fabs(value - expected) <= std::max(common, own))) comparison.first_bad = i;
   }
   comparison.ok = comparison.first_bad < 0;

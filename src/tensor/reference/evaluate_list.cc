@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-/// By value, the number of the last one that is made of it.
+/// Returns, for each value, the number of the last one that reads it.
 std::vector<std::size_t> LastUses(const OperatorList& list) {
   std::vector<std::size_t> last(list.values().size(), list.values().size());
   for (std::size_t i = 0; i < last.size(); ++i) {

@@ -1,7 +1,7 @@
-// Evaluates expressions. For each stage one axis is that of lanes: bodies are computed node by
-// node, for a few hundred positions along it at a time. The other axes are counted. Where a reduced
-// axis has the lanes, they are combined at the end. Reads outside of a tensor happen only in the
-// arm of a select that is not chosen: they give 0.
+// Evaluation of expressions. For each stage one axis is that of lanes: bodies are computed node by
+// node, for a few hundred positions along it at a time. The other axes are counted. If a reduced
+// axis has the lanes, they are combined at the end. Reads outside of a tensor occur only in the arm
+// of a select that is not chosen: they give 0.
 
 #include "src/tensor/reference/expression.h"
 
@@ -24,21 +24,21 @@ namespace {
 constexpr std::int64_t kMaxLanes = 512;
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
-/// Of what an argmax chooses from.
+/// Candidate of an argmax.
 struct Contender {
   double lower = 0, upper = 0;  // ends of its interval
   std::int64_t place = 0;
 };
 
-/// What a reduction has come to, of one position.
+/// State of a reduction at one position.
 struct Accumulator {
   double number = 0, error = 0, magnitude = 0;
   std::int64_t integer = 0, place = 0, count = 0;
   double most = 0, least = 0;  // of extremes: by the upper ends of intervals, and the lower ones
 };
 
-/// Those that may be the largest, of one position. Few of them are kept: they are listed for each
-/// position, and where errors or ties let in more than that, every position is taken for right.
+/// Candidates for the largest value of one position. Only a few are kept, because they are listed
+/// for each position. If errors or ties allow more, every position counts as correct.
 class Contenders {
  public:
   static constexpr std::size_t kMax = 64;
@@ -52,7 +52,7 @@ class Contenders {
     const Contender one{anything ? -kForever : value - error, anything ? kForever : value + error,
                         place};
     if (one.upper < least_) return;
-    // Of equal values that are exact the first place is the result.
+    // Of equal exact values, the first position is the result.
     if (error == 0 && value == best_exact_) {
       const auto same = std::ranges::find_if(all_, [value](const Contender& other) {
         return other.lower == value && other.upper == value;
@@ -71,14 +71,15 @@ class Contenders {
       all_.push_back(one);
     }
   }
-  /// Whether one that is not kept may be the largest.
+  /// Returns true if a dropped candidate may be the largest.
   bool too_many() const { return left_out_ > -kForever && left_out_ >= least_; }
-  /// Those that are the largest for some values within the intervals, by their places. Of two that
-  /// are equal the first one is chosen.
+  /// Returns the candidates that are the largest for some values within the intervals, by position.
+  /// Of two equal ones the first is chosen.
   const std::vector<Contender>& Right() {
     DropBeaten();
     std::ranges::sort(all_, {}, &Contender::place);
-    std::vector<double> behind(all_.size() + 1, -kForever);  // the largest lower end from there on
+    std::vector<double> behind(all_.size() + 1,
+                               -kForever);  // the largest lower end from this index on
     for (std::size_t i = all_.size(); i-- > 0;) {
       behind[i] = std::max(behind[i + 1], all_[i].lower);
     }
@@ -103,11 +104,11 @@ class Contenders {
   std::vector<Contender> all_;
   double least_ = -kForever;         // the largest lower end
   double best_exact_ = -kForever;    // of those without an error
-  double left_out_ = -kForever;      // the largest upper end of those that are not kept
-  double beaten_below_ = -kForever;  // what least_ was when the beaten ones were dropped
+  double left_out_ = -kForever;      // the largest upper end of the dropped candidates
+  double beaten_below_ = -kForever;  // least_ when the beaten candidates were dropped
 };
 
-/// The loops of one stage, over a part of its positions.
+/// Loops of one stage, over a part of its positions.
 class StageRun {
  public:
   StageRun(const Expression& expression, const ExpressionStage& stage,
@@ -129,7 +130,7 @@ class StageRun {
     if (GivesPosition()) contenders_.resize(sums_.size());
   }
 
-  /// Positions of the own axes without that of the lanes: what Run(i) counts.
+  /// Returns the positions of the own axes without that of the lanes: the range of Run(i).
   std::int64_t rows() const {
     std::int64_t rows = 1;
     for (std::size_t i = 0; i < stage_.axes.size(); ++i) {
@@ -138,7 +139,7 @@ class StageRun {
     return rows;
   }
 
-  /// Of the positions that were run (see TensorValues).
+  /// Returns other correct positions of the executed part (see TensorValues).
   const std::vector<std::pair<std::int64_t, std::int64_t>>& other_positions() const {
     return other_positions_;
   }
@@ -164,7 +165,7 @@ class StageRun {
   }
 
  private:
-  /// The last own axis, or the last reduced one where that is much longer.
+  /// Chooses the last own axis, or the last reduced one if that is much longer.
   void ChooseLaneAxis() {
     const auto own = static_cast<int>(stage_.axes.size());
     for (int i = 0; i < static_cast<int>(extents_.size()); ++i) {
@@ -213,7 +214,7 @@ class StageRun {
     }
   }
 
-  /// Row-major position among the reduced axes.
+  /// Returns the row-major position among the reduced axes.
   std::int64_t PlaceOf(std::int64_t lane) const {
     std::int64_t place = 0;
     for (std::size_t i = stage_.axes.size(); i < extents_.size(); ++i) {
@@ -282,7 +283,7 @@ class StageRun {
     if (!sure) MarkUnsure(node, lanes, out);
   }
 
-  /// Where an index may be another one, so may be what is read.
+  /// Marks reads at an inexact index as inexact.
   void MarkUnsure(const ExpressionNode& node, std::size_t lanes, Lanes& out) const {
     for (int arg : node.args) {
       const Lanes& index = lanes_[static_cast<std::size_t>(arg)];
@@ -292,7 +293,7 @@ class StageRun {
     }
   }
 
-  /// Sums of floats, in a loop without decisions. False for everything else.
+  /// Combines sums of floats, in a loop without branches. Returns false for all others.
   bool CombineSums(std::int64_t count) {
     const Lanes& body = lanes_.back();
     if (stage_.reduction != ExpressionReduction::kSum || body.numbers.empty()) return false;
@@ -346,7 +347,7 @@ class StageRun {
     }
   }
 
-  /// Minima as maxima of what is negative.
+  /// Minima are maxima of negated values.
   void Extreme(Accumulator& sum, double value, double error, std::int64_t place, bool first) const {
     const bool min = stage_.reduction == ExpressionReduction::kMin ||
                      stage_.reduction == ExpressionReduction::kArgMin;
@@ -359,7 +360,7 @@ class StageRun {
     }
     sum.most = std::max(sum.most, upper);
     sum.least = std::max(sum.least, lower);
-    // Where the lanes are not the innermost reduced axis, places do not ascend.
+    // If the lanes are not the innermost reduced axis, positions do not ascend.
     const bool is_nan = std::isnan(v) && !std::isnan(sum.number);
     if (v > sum.number || is_nan || (v == sum.number && place < sum.place)) {
       sum.number = v;
@@ -424,7 +425,7 @@ class StageRun {
     const auto at = static_cast<std::size_t>(place);
     out_.integers[at] = sum.place;
     out_.errors[at] = 0;
-    // Integers may be too large for doubles to tell them apart; without errors nothing is unsure.
+    // Doubles cannot distinguish very large integers; without errors, all are exact.
     if (!stage_.body().dtype.is_float() && sum.error == 0) return;
     Contenders& contenders = contenders_[lane];
     if (contenders.too_many()) {
@@ -432,7 +433,7 @@ class StageRun {
       return;
     }
     const std::vector<Contender>& right = contenders.Right();
-    const bool all = std::ssize(right) == sum.count;  // the error says as much
+    const bool all = std::ssize(right) == sum.count;  // already included in the error
     for (const Contender& other : right) {
       if (other.place == sum.place) continue;
       const auto apart = static_cast<double>(std::abs(other.place - sum.place));
@@ -455,7 +456,7 @@ class StageRun {
     if (extreme) sum.error = std::max(sum.most - sum.number, sum.number - sum.least);
     const double unit = RoundingOf(dtype), count = static_cast<double>(sum.count);
     if (stage_.reduction == ExpressionReduction::kSum && sum.count > 1) {
-      constexpr double kUnits = 32;  // sums that are off by more lose digits for no reason
+      constexpr double kUnits = 32;  // sums with a larger error lose digits without need
       sum.error += std::max(kUnits, 2 * std::sqrt(count)) * unit * sum.magnitude;
     } else if (stage_.reduction == ExpressionReduction::kProduct) {
       sum.error = sum.magnitude - std::fabs(sum.number) + count * unit * sum.magnitude;
@@ -473,7 +474,7 @@ class StageRun {
   std::int64_t first_ = 0;  // position of the first lane
   std::vector<Lanes> lanes_;
   std::vector<Accumulator> sums_;
-  std::vector<Contenders> contenders_;  // where positions are asked for
+  std::vector<Contenders> contenders_;  // for requested positions
   std::vector<std::pair<std::int64_t, std::int64_t>> other_positions_;
   std::vector<const Lanes*> args_;
   std::vector<std::int64_t> places_;
@@ -541,13 +542,13 @@ BoundedTensor RoundedTo(const TensorValues& values) {
   if (values.errors.empty()) return result;
   result.error = Tensor(TensorType{values.type.shape, kFloat64});
   std::ranges::copy(values.errors, result.error.As<double>().begin());
-  // These are right, and nothing between them.
+  // Only these positions are correct, not those between them.
   result.other_positions = values.other_positions;
   std::ranges::sort(result.other_positions);
   for (const auto& [element, position] : result.other_positions) {
     result.error.As<double>()[static_cast<std::size_t>(element)] = 0;
   }
-  // What the type cannot hold may have been another number on the way.
+  // A number beyond the type may have been another number before.
   const bool single = values.type.dtype == kFloat32;
   constexpr double kLargest = 3.4e38;
   for (std::size_t i = 0; i < elements && single; ++i) {

@@ -1,6 +1,6 @@
-// Arithmetic of the evaluator of expressions, many positions at a time. Beside each value stands
-// how far that of a right kernel may be: what comes in goes through (by the ends of its interval,
-// for functions), and what the operation itself rounds is added.
+// Arithmetic of the evaluator of expressions, for many positions at a time. Each value has the
+// maximum error of a correct kernel: the operands' errors are passed on (for functions, by the ends
+// of the interval), and the operation's own rounding is added.
 
 #include "src/tensor/reference/lanes.h"
 
@@ -16,9 +16,9 @@ namespace tilewright::reference {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Numbers below are flushed to zero by some; of float32.
+/// Some machines flush smaller float32 numbers to zero.
 constexpr double kTiny = 0x1p-126;
-/// What functions are off by at most, in roundings.
+/// Maximum error of functions, in roundings.
 constexpr double kUnitsOfFunctions = 8;
 
 double ValueAt(const std::vector<double>& values, bool uniform, std::size_t i) {
@@ -143,7 +143,7 @@ void ComparedFloats(const ExpressionNode& node, const Lanes& a, const Lanes& b, 
   }
 }
 
-/// The four that kernels spend their time on, in loops that are vectors.
+/// The four most frequent operations, in vectorizable loops.
 void FloatLanes(const ExpressionNode& node, const Lanes& a, const Lanes& b, std::size_t count,
                 Lanes& out) {
   const double unit = RoundingOf(node.dtype);
@@ -186,7 +186,7 @@ void FloatLanes(const ExpressionNode& node, const Lanes& a, const Lanes& b, std:
   }
 }
 
-/// The commonest of all, without a switch inside.
+/// The most frequent operation, without an inner switch.
 void MultipliedLanes(const Lanes& a, const Lanes& b, std::size_t count, double unit, Lanes& out) {
   out.exact = false;
   const bool both = !a.uniform && !b.uniform;
@@ -307,7 +307,7 @@ void CastLanes(const ExpressionNode& node, const Lanes& a, bool from_float, std:
           std::fabs(value) < kFits ? Wrapped(to, static_cast<std::int64_t>(whole)) : 0;
       const double low = std::trunc(value - error), high = std::trunc(value + error);
       after = std::max(std::fabs(low - whole), std::fabs(high - whole));
-      // What its integers cannot hold is anything.
+      // A number beyond the integer type gives an arbitrary result.
       const double limit = to.code == TypeCode::kUInt ? 0 : std::ldexp(1.0, to.bits - 1);
       const double most = std::ldexp(1.0, to.code == TypeCode::kUInt ? to.bits : to.bits - 1);
       if (!(value - error > -limit - 1 && value + error < most)) after = kInfinity;

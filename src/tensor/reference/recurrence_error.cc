@@ -1,5 +1,5 @@
-// How far the steps of a recurrence may be off: each by its own arithmetic, and by as much as a run
-// from moved states shows that what came before grows.
+// Errors of a recurrence's steps: each step's own arithmetic, and the amplification of earlier
+// errors, which a run from moved states shows.
 #include "src/tensor/reference/recurrence_error.h"
 
 #include <algorithm>
@@ -24,13 +24,13 @@ double OwnError(const BoundedTensor& tensor, std::int64_t i) {
   return tensor.exact() ? 0 : tensor.error.At(i);
 }
 
-/// Elements along the last dimension of a result of one step, given that or all of them.
+/// Returns the elements along the last dimension of a result of one step, for that or all of them.
 std::int64_t RowOf(const Tensor& tensor, bool of_all_steps) {
   const std::size_t rank = tensor.shape().size();
   return rank > (of_all_steps ? 1 : 0) ? tensor.shape().back() : 1;
 }
 
-/// Of the finite elements of a part.
+/// Returns the root mean square of the finite elements of a part.
 double RmsOf(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
   double squares = 0;
   std::int64_t finite = 0;
@@ -43,7 +43,7 @@ double RmsOf(const Tensor& tensor, std::int64_t begin, std::int64_t end) {
   return finite > 0 ? std::sqrt(squares / static_cast<double>(finite)) : 0;
 }
 
-/// What a step reads of the data of all.
+/// Returns the part of the data that a step reads.
 BoundedTensor PartOfSteps(const BoundedTensor& data, std::int64_t step, const TensorType& type) {
   const std::int64_t elements = type.elements();
   BoundedTensor part{Tensor(type), Tensor(), data.rounded_once};
@@ -55,7 +55,7 @@ BoundedTensor PartOfSteps(const BoundedTensor& data, std::int64_t step, const Te
   return part;
 }
 
-/// Every value of a list. inputs: of the parameters.
+/// Evaluates every value of a list. inputs: of the parameters.
 Result<std::vector<BoundedTensor>> EvaluateListBounded(const OperatorList& list,
                                                        BoundedInputs inputs, int threads) {
   std::vector<BoundedTensor> made(list.values().size());
@@ -79,7 +79,7 @@ Result<std::vector<BoundedTensor>> EvaluateListBounded(const OperatorList& list,
   return made;
 }
 
-/// `value`, each element by its error to either side.
+/// Returns `value` with each element moved by its error to either side.
 Tensor PerturbedByError(const Tensor& value, const BoundedTensor& bounded, Random& random) {
   Tensor moved = value.Clone();
   for (std::int64_t i = 0; i < moved.elements(); ++i) {
@@ -89,7 +89,7 @@ Tensor PerturbedByError(const Tensor& value, const BoundedTensor& bounded, Rando
   return moved;
 }
 
-/// The step's own errors, and how far the moved run is from it.
+/// Returns the step's own errors, increased by the distance to the moved run.
 Tensor WithDistance(const BoundedTensor& made, const Tensor& moved) {
   Tensor error(TensorType{made.value.shape(), kFloat64});
   const std::int64_t row = RowOf(made.value, false);
@@ -108,7 +108,7 @@ Tensor WithDistance(const BoundedTensor& made, const Tensor& moved) {
   return error;
 }
 
-/// A run of the steps and, beside it, one whose states are moved.
+/// A run of the steps, and a second one whose states are moved.
 class RecurrenceErrors {
  public:
   RecurrenceErrors(const Recurrence& recurrence, BoundedInputs inputs, int threads)
@@ -126,7 +126,7 @@ class RecurrenceErrors {
     state_errors_.resize(states_.size());
   }
 
-  /// The errors of the step's result.
+  /// Returns the errors of the step's result.
   Result<Tensor> Step(std::int64_t step) {
     const OperatorList& list = recurrence_.step;
     const std::vector<int> parameters = list.parameters();
@@ -151,7 +151,7 @@ class RecurrenceErrors {
     return WithDistance(made.back(), moved.back());
   }
 
-  /// Of the states behind the last step.
+  /// Returns the errors of the states after the last step.
   const std::vector<Tensor>& state_errors() const { return state_errors_; }
 
  private:
@@ -195,7 +195,7 @@ bool ClampRecurrenceBounds(const Tensor& value, Tensor& error) {
   for (std::int64_t begin = 0; begin < value.elements(); begin += row) {
     const double most = std::max(of_all, kMaxOfRow * RmsOf(value, begin, begin + row));
     for (std::int64_t i = begin; i < begin + row; ++i) {
-      if (error.At(i) <= most) continue;  // written so that NaN is cut off
+      if (error.At(i) <= most) continue;  // false for NaN, which is cut off
       error.Set(i, most);
       clamped = true;
     }

@@ -1,4 +1,4 @@
-// Evaluates operators and anchors with their epilogue, for comparisons. Shares no code with
+// Evaluation of operators and anchors with their epilogue, for comparisons. Shares no code with
 // lowering or code generation.
 
 #include "src/tensor/reference/reference.h"
@@ -75,7 +75,7 @@ namespace {
 
 using reference::TensorPointers;
 
-/// The distance of neighbours in float16, at most this part of the smaller one.
+/// Distance of neighbors in float16, relative to the smaller one.
 constexpr double kUnitOfFloat16 = 0x1p-10;
 constexpr double kToleranceOfFloat32 = 1e-4;
 
@@ -91,7 +91,7 @@ Status CheckMacs(const Workload& w) {
   return CheckMost(w.op, w.data, static_cast<double>(w.macs()), kMaxMacs, "multiply-adds");
 }
 
-/// The result of an anchor; what is float16 is computed in single precision and rounded once.
+/// Returns the result of an anchor; float16 is computed in single precision and rounded once.
 Result<Tensor> EvaluateProduct(const Workload& workload, const Tensor& data, const Tensor& weight,
                                int threads) {
   if (data.type() != workload.data || weight.type() != workload.weight) {
@@ -115,8 +115,8 @@ Result<Tensor> EvaluateProduct(const Workload& workload, const Tensor& data, con
   return result == kFloat32 ? std::move(exact) : reference::CastTensor(exact, result);
 }
 
-/// The operand of a step as the list takes it: a vector of channels may lack the last ones, which
-/// only round up the output's block.
+/// Returns the operand of a step for the list: a vector of channels may lack the last ones, which
+/// only pad the output's block.
 Result<Tensor> OperandAs(const TensorType& wanted, const Tensor& operand, std::int64_t block) {
   const TensorType& type = operand.type();
   if (type == wanted) return operand.Clone();
@@ -131,7 +131,7 @@ Result<Tensor> OperandAs(const TensorType& wanted, const Tensor& operand, std::i
   return whole;
 }
 
-/// 64-bit integers, of which a double can not hold all digits.
+/// Compares 64-bit integers, whose digits do not fit a double.
 Comparison CompareWideIntegers(const Tensor& result, const Tensor& reference) {
   Comparison comparison;
   const auto values = result.As<std::int64_t>(), expected = reference.As<std::int64_t>();
@@ -193,7 +193,7 @@ Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) 
   TW_ASSIGN_OR_RETURN(auto type, InferType(op, types));
   TW_RETURN_IF_ERROR(CheckWork(op, types, type));
   half = half || type.dtype == kFloat16;
-  // An expression says itself in which types it is computed.
+  // An expression defines the types of its own arithmetic.
   const bool moves_data =
       FamilyOf(op.kind) == OpFamily::kDataMovement || op.kind == OpKind::kExpression;
   if (!half || moves_data) {
@@ -276,7 +276,7 @@ Comparison Compare(const Tensor& result, const Tensor& reference, std::optional<
     if (both_nan || value == expected) continue;
     const double error = std::fabs(value - expected);
     if (error > comparison.max_abs_error) comparison.max_abs_error = error;
-    // Written so that NaN is out of bounds.
+    // NaN is out of bounds.
     if (!(error <= bound + unit * std::fabs(expected)) && comparison.first_bad < 0)
       comparison.first_bad = i;
   }

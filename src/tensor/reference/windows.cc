@@ -1,4 +1,4 @@
-// Pooling and normalisations.
+// Pooling and normalizations.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,7 +9,7 @@
 namespace tilewright::reference {
 namespace {
 
-/// One window: its taps inside the image, and how many its average counts.
+/// One window: its taps inside of the image, and the divisor of its average.
 template <typename T>
 T PoolAt(const Operator& op, const PoolWindow& p, const T* channel, std::int64_t row_step,
          std::int64_t column_step, std::int64_t oh, std::int64_t ow) {
