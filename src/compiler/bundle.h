@@ -6,10 +6,10 @@
 
 namespace tilewright {
 
-/// Compiles into a folder (made if it is missing): NAME.so without constants, NAME.params with
-/// them, NAME.h, and graph.json, which says what is what (docs/deploy.md). NAME is options.name or
-/// the graph's. With options.autotvm as CompileImported. Errors: those of Compile and
-/// CompileImported; kUnavailable if the folder cannot be made.
+/// Compiles into a folder (created if missing): NAME.so without constants, NAME.params with the
+/// constants, NAME.h, and graph.json, which describes them (docs/deploy.md). NAME is options.name
+/// or the graph's. With options.autotvm, compiles as CompileImported. Errors: those of Compile and
+/// CompileImported; kUnavailable if the folder cannot be created.
 Result<CompiledModel> CompileBundle(Graph graph, CompileOptions options, const std::string& folder);
 
 }  // namespace tilewright

@@ -12,22 +12,22 @@ namespace tilewright {
 ///   graph.relay        the optimized graph with its weights,
 ///   kernels.json       the target, and of each kernel workload, epilogue, config and why,
 ///   streams/<n>.vta    its stream, as vta::WriteStreamFile makes it.
-/// Which operators run on the accelerator follows: those that there is a stream for.
+/// The operators of the accelerator are those that have a stream.
 /// Errors: kUnavailable if the folder cannot be written; kUnsupported for an operator that Relay
 ///         text lacks.
 Status WriteVtaBundle(const Plan& plan, const std::string& folder);
 
-/// The text of its kernels.json.
+/// Returns the text of the folder's kernels.json.
 std::string VtaBundleIndex(const Plan& plan);
 
-/// What a kernels.json says: the plan but for its graph, its steps and the streams of its kernels.
-/// Errors: kInvalidArgument naming the field, or line and column of what is no JSON; those of
-///         VtaTargetOf.
+/// Parses a kernels.json into a plan without graph, steps and streams of its kernels.
+/// Errors: kInvalidArgument naming the field, or line and column of invalid JSON; those of
+/// VtaTargetOf.
 Result<Plan> ParseVtaBundleIndex(std::string_view text);
 
-/// Reads such a folder.
-/// Errors: kNotFound if it is none; kInvalidArgument naming the file, and what is wrong with it: a
-///         stream for another design, or for operators that the graph has not.
+/// Reads a folder of WriteVtaBundle.
+/// Errors: kNotFound if it is no such folder; kInvalidArgument naming the file and the reason: a
+/// stream for another design, or for operators that the graph does not have.
 Result<Plan> ReadVtaBundle(const std::string& folder);
 
 }  // namespace tilewright

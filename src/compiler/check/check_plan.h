@@ -6,15 +6,14 @@
 
 namespace tilewright {
 
-/// A step for messages: "node 3 'head' (Conv) (conv2d + relu)", or by the value that it makes where
-/// the source has no nodes: "%5 (conv2d)".
+/// Returns the name of a step for messages: "node 3 'head' (Conv) (conv2d + relu)", or, if the
+/// source has no nodes, with the value that the step computes: "%5 (conv2d)".
 std::string NameOfStep(const Graph& graph, const PlanStep& step);
 
-/// What must hold of every plan, whatever made it: each tensor that a step takes is a buffer of
-/// exactly its bytes, each result has the bytes that its type and its form take, every place lies
-/// inside of its memory, nothing is read that was not written, or that something else was written
-/// over since, and every output is written. Takes next to no time.
-/// Errors: kInternal naming the value, what was found and what was expected.
+/// Checks the invariants of a plan. Each tensor of a step is a buffer of exactly its bytes. Each
+/// result has the bytes of its type and layout. Each buffer is inside of its memory. No step reads
+/// bytes that are unwritten or overwritten. Every output is written. Takes next to no time.
+/// Errors: kInternal naming the value, the finding and the expectation.
 Status CheckPlan(const Plan& plan);
 
 }  // namespace tilewright

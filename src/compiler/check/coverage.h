@@ -6,15 +6,15 @@
 
 namespace tilewright {
 
-/// Whether a kernel writes every element of its result, as its code says.
+/// Result of the analysis whether a kernel's code writes every element of its result.
 enum class Coverage : std::uint8_t {
   kAll,
-  kPart,     ///< some element is written by nothing
-  kUnknown,  ///< places depend on data, or there are too many to look at
+  kPart,     ///< some element is unwritten
+  kUnknown,  ///< positions depend on data, or there are too many to enumerate
 };
 
-/// max_places: of writes that are looked at one by one, where places are no plain sums of loop
-/// variables. The result is the program's last parameter.
+/// Analyzes the writes to the program's last parameter. max_places: limit of positions to enumerate
+/// where they are no plain sums of loop variables.
 Coverage CoverageOf(const Program& program, std::int64_t max_places);
 
 }  // namespace tilewright

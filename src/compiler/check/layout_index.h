@@ -14,7 +14,7 @@
 
 namespace tilewright {
 
-/// The elements of a tensor in memory by the letters of its layout.
+/// Mapping between elements in memory and indices by the letters of a layout.
 class LayoutIndex {
  public:
   /// shape: in memory. Errors: kUnsupported if the layout has another number of parts.
@@ -40,7 +40,7 @@ class LayoutIndex {
     return layout_index;
   }
 
-  /// Index of a letter at an index in memory.
+  /// Returns the index of a letter at an index in memory.
   std::int64_t IndexOf(char letter, const std::vector<std::int64_t>& index) const {
     std::int64_t value = 0;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -49,7 +49,7 @@ class LayoutIndex {
     return value;
   }
 
-  /// The row-major position in memory of an index by letters: by_letter('C').
+  /// Returns the row-major position in memory of an index by letters: by_letter('C').
   template <typename ByLetter>
   std::int64_t Place(const ByLetter& by_letter) const {
     std::int64_t place = 0;
@@ -65,7 +65,7 @@ class LayoutIndex {
   struct Part {
     char letter;
     std::int64_t block;  // 0: the outer part
-    std::int64_t inner;  // product of the blocks of the letter that are further in
+    std::int64_t inner;  // product of the inner blocks of the letter
   };
   std::vector<Part> parts_;
   std::vector<std::int64_t> shape_;

@@ -27,20 +27,23 @@ struct VerifyReport {
   std::optional<std::size_t> first_bad;  ///< position in `checks`
   std::int64_t synthetic_constants = 0;  ///< of the graph
   bool ok() const { return !first_bad.has_value(); }
-  /// "operator 12 (r45, conv2d + add, relu): element 1034 differs …", or "312 operators agree".
+  /// Returns a sentence: "operator 12 (r45, conv2d + add, relu): element 1034 differs …", or "312
+  /// operators agree".
   std::string Summary() const;
 };
 
 struct VerifyOptions {
-  /// Of floats, relative to the reference's root mean square. None: that of Compare for the type of
-  /// each value, more where an operator rounds to float16 on the way or a kernel multiplies tf32;
-  /// and what is beyond that is judged by the magnitudes it was made of (see CompareBounded).
+  /// Tolerance of floats, relative to the reference's root mean square. If none, Compare's
+  /// tolerance for the type of each value applies, more if an operator rounds to float16 or a
+  /// kernel multiplies tf32; larger differences are then judged by the magnitudes that were summed
+  /// (see CompareBounded).
   std::optional<double> tolerance = std::nullopt;
   int threads = 1;                    ///< of the reference evaluator
-  CheckProgress* progress = nullptr;  ///< told which kernel runs
+  CheckProgress* progress = nullptr;  ///< gets the kernel that runs
 };
 
-/// Whether the library was made of this graph (as imported), as far as names and types say.
+/// Returns true if the names and types of the library's values are those of the graph (as
+/// imported).
 bool IsLibraryOf(const Graph& graph, const ModelLibrary& model);
 
 /// Partitions a graph (as imported, constants with contents) as `network` was: its values have the
@@ -56,13 +59,12 @@ Result<PartitionedGraph> PartitionLike(Graph graph, const RunnableNetwork& netwo
 Result<VerifyReport> Verify(const PartitionedGraph& source, const RunnableNetwork& network,
                             std::span<const Tensor> inputs, const VerifyOptions& options);
 
-/// The same for a library in a file, on random inputs.
-/// set: of the library's sets of sizes, the graph's.
+/// Verifies a library in a file on random inputs. set: the graph's shape variant in the library.
 Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_path, int set,
                                 CheckProgress& progress);
 
-/// The same for the steps of a plan (PlannedNetwork), and of the outputs with those of `source`,
-/// the model as it was read; null: they are those of the steps.
+/// Verifies the steps of a plan (PlannedNetwork), and its outputs against those of `source`, the
+/// model as imported. If `source` is null, the outputs are those of the steps.
 Result<VerifyReport> VerifyPlanned(const Plan& plan, const RunnableNetwork& network,
                                    const Graph* source, std::span<const Tensor> inputs,
                                    const VerifyOptions& options);

@@ -8,16 +8,16 @@
 
 namespace tilewright {
 
-/// What the tables of a GPU's model have beside those of others (src/runtime/gpu_model.h).
+/// Additional tables of a GPU's model (src/runtime/gpu_model.h).
 struct GpuTables {
   std::string definitions;  ///< LLVM IR
-  std::string fields;       ///< of the TwGpuModel behind its TwModel; the first is a comma
+  std::string fields;       ///< of the TwGpuModel after its TwModel; the first character is a comma
 };
 
-/// ptx: of each kernel of the plan. capability: least of the device, 75 for 7.5.
+/// ptx: of each kernel of the plan. capability: minimum of the device, 75 for 7.5.
 GpuTables MakeGpuTables(const Plan& plan, const std::vector<std::string>& ptx, int capability);
 
-/// An array of LLVM IR with the characters of a text and a zero byte: `[3 x i8] c"ab\00"`.
+/// Returns an array of LLVM IR with the characters of a text and a zero byte: `[3 x i8] c"ab\00"`.
 std::string IrString(std::string_view text);
 
 }  // namespace tilewright

@@ -6,9 +6,8 @@
 
 namespace tilewright {
 
-/// What a library made of the plan does, for programs and people: inputs and outputs, then the
-/// steps in their order with kernel, operator, config and the place of every tensor. Field by
-/// field: docs/deploy.md.
+/// Returns a description of the library of a plan: inputs and outputs, then the steps in order with
+/// kernel, operator, config and the place of every tensor. Fields: docs/deploy.md.
 std::string GraphJson(const Plan& plan, const CompileOptions& options);
 
 }  // namespace tilewright

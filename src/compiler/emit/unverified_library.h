@@ -7,18 +7,19 @@
 
 namespace tilewright {
 
-/// A library, and the parameter file of a bundle, that nobody is to find before they were checked:
-/// in a folder beside their place, as the library's own name for itself is that of its file and the
-/// parameters have to lie beside it. What is not finished is removed.
+/// Library, and parameter file of a bundle, during their check. They are in a folder beside their
+/// final place, because the library's soname is its file name and the parameter file must be beside
+/// it. Unfinished files are removed.
 class UnverifiedLibrary {
  public:
   /// parameter_path: empty without a parameter file.
   UnverifiedLibrary(const std::string& library_path, const std::string& parameter_path);
-  /// Before the first of the files is written. Errors: kUnavailable if the folder cannot be made.
+  /// Call it before the first of the files is written. Errors: kUnavailable if the folder cannot be
+  /// created.
   Status MakeFolder() const;
   const std::string& path() const { return library_.path(); }
   const std::string& parameter_path() const { return parameters_.path(); }
-  /// Gives both their names. Errors: those of Unfinished::MoveTo.
+  /// Moves both to their names. Errors: those of ScopedTempPath::MoveTo.
   Status Finish();
 
  private:

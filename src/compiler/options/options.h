@@ -14,64 +14,65 @@
 
 namespace tilewright {
 
-/// What to do about an operator that no record serves.
+/// Policy for operators without a record.
 enum class OnMiss : std::uint8_t { kWarn, kFail };
 
-/// What is done with a library before anybody gets it. That the sizes of all memory follow from
-/// shapes and layouts is looked at always.
+/// Checks of a library before it gets its name. The plan's sizes of memory are always checked
+/// against shapes and layouts.
 enum class CheckLevel : std::uint8_t {
   kNone,
-  /// Run once on poisoned memory, and sampled elements of each kernel compared with the reference,
-  /// in about a second; where it cannot run here, that its code writes all of its results.
+  /// The library runs once on poisoned memory, and sampled elements of each kernel are compared
+  /// with the reference, in about a second. If it cannot run here, its code is checked for writing
+  /// all of its results.
   kSample,
-  kAll,  ///< every element of every operator as well
+  kAll,  ///< also every element of every operator
 };
 
 struct Plan;
 class TemplateRegistry;
 
 struct CompileOptions {
-  /// What kernels are made by; outlives the call. Null only where streams are given to the plan.
+  /// Source of kernels; outlives the call. Null only if the plan is given its streams.
   const TemplateRegistry* templates = nullptr;
-  /// Of kind llvm: its num_threads is how many threads the model starts with. Or of kind cuda.
-  /// Plans (plan.h) are made for a VTA too: its -model is the design.
+  /// Of kind llvm (its num_threads is the number of threads that the model starts with) or cuda.
+  /// Plans (plan.h) also serve a VTA, whose -model names the design.
   Target target;
-  /// Asked for each operator. Not owned; null: everything gets its default config.
+  /// Queried for each operator. Not owned. If null, every operator gets its default config.
   records::Catalog* catalog = nullptr;
-  /// How far down an answer may be. With kHit, kNearMatch or kModel an operator for which there is
-  /// none still gets its default config, which is then a miss (see on_miss).
+  /// Lowest acceptable level of an answer. With kHit, kNearMatch or kModel, an operator without
+  /// such an answer still gets its default config, which then counts as a miss (see on_miss).
   records::AnswerLevel accept = records::AnswerLevel::kDefault;
-  /// Not none: configs of imported records, by AutoTVM's rule. Nobody has verified them: see
-  /// CompileImported. For a VTA only records of boards of its design, and only operators that
-  /// AutoTVM has templates for.
+  /// If set, configs come from imported records, by AutoTVM's rule. These are unverified: see
+  /// CompileImported. For a VTA, only records of boards of its design count, and only operators
+  /// that AutoTVM has templates for.
   std::optional<records::AutotvmLookup> autotvm;
-  /// What is wanted of records that know several metrics; none: the fastest. With shares, the
-  /// limit is of all operators together.
+  /// Preference among records that have several metrics; none: the fastest. With shares, the limit
+  /// applies to all operators together.
   std::optional<records::Preference> prefer;
-  /// Workloads whose imported record is not to be used, and why.
+  /// Workloads whose imported record must not be used, each with the reason.
   std::map<std::string, std::string> refused_imports;
-  DeviceFingerprint device;  ///< what the records must have been measured on; DeviceFor(target)
-  /// Where a device leaves operators to the host: sums with a residual are behind their
-  /// convolutions.
+  DeviceFingerprint device;  ///< device that the records were measured on; DeviceFor(target)
+  /// On a device that leaves operators to the host: sums with a residual join the convolution
+  /// before them.
   bool fuse_residuals = false;
   OnMiss on_miss = OnMiss::kWarn;
   int build_threads = 1;
-  /// Prefix of the C functions, [A-Za-z_][A-Za-z0-9_]*; empty: made from the graph's name.
+  /// Prefix of the C functions, [A-Za-z_][A-Za-z0-9_]*; empty: derived from the graph's name.
   std::string name;
-  /// File for the constants, which the library then has to be given; empty: they are part of it.
+  /// File for the constants, which the library's caller then passes to it; empty: the constants are
+  /// part of the library.
   std::string parameter_path;
-  /// What src/runtime/*.c was compiled to for the target, an object or an archive; empty: what this
-  /// program has for it.
+  /// Object or archive of src/runtime/*.c compiled for the target; empty: this program's own.
   std::string runtime_path;
   CheckLevel check = CheckLevel::kSample;
-  double check_seconds = 1;  ///< of comparing samples
-  /// How long one operator may run while the library is checked; longer if it has much to do.
+  double check_seconds = 1;  ///< time limit of comparing samples
+  /// Time limit of one operator while the library is checked; longer for large operators.
   double check_operator_seconds = 60;
-  /// Told how far it is: a stage ("build", "link", "check"), and how many of how many kernels are
-  /// done; "check" comes before anything is forked. Called from the threads that build, also at
-  /// once. May be null.
+  /// Progress callback: the stage ("build", "link", "check"), and the number of finished kernels of
+  /// the total. The stage "check" begins before any fork. Called from the building threads,
+  /// possibly concurrently. May be null.
   std::function<void(std::string_view stage, std::size_t done, std::size_t total)> progress;
-  /// For tests of the checks: changes the plan before code is made of it.
+  /// Test hook of the checks: changes the plan before code generation.
   std::function<void(Plan&)> change_plan;
 };
 

@@ -10,51 +10,50 @@
 
 namespace tilewright {
 
-/// What was seen of a library that was checked.
+/// Result of checking a library.
 struct CompileCheck {
   bool ran = false;
-  std::string not_run;  ///< why
+  std::string not_run;  ///< the reason
   std::int64_t operators = 0, compared = 0, elements = 0;
   double seconds = 0;
-  /// An operator of each kernel of which no element was compared, and why.
+  /// For each kernel without a compared element: one of its operators, and the reason.
   std::vector<std::pair<std::string, std::string>> not_compared;
-  /// Operators of which nobody can say whether all of their result is written.
+  /// Operators whose result may be partly unwritten, as far as the check can tell.
   std::vector<std::string> not_proved;
 };
 
-/// How the layouts of a model were chosen, in estimated seconds (src/compiler/plan/layouts.h).
+/// Choice of a model's layouts, in estimated seconds (src/compiler/plan/layouts.h).
 struct LayoutReport {
   int choices = 0;          ///< groups of operators that can work in several layouts
-  int changed = 0;          ///< those for which another one was chosen than by the rule
-  double rule_seconds = 0;  ///< of the network if each group follows the one before it
-  double seconds = 0;       ///< as chosen
-  bool exact = false;       ///< nothing is cheaper; else the search was bounded
+  int changed = 0;          ///< groups whose layout differs from the rule's
+  double rule_seconds = 0;  ///< estimate if each group follows the one before it
+  double seconds = 0;       ///< estimate of the chosen layouts
+  bool exact = false;       ///< no choice is cheaper; else the search was bounded
 };
 
-/// One operator of a compiled model, in the order in which they run.
+/// One operator of a compiled model; reports are in execution order.
 struct OperatorReport {
   std::string value;         ///< name of the result in the source
   std::string op;            ///< "conv2d + bias, relu", "max_pool2d", "layout_transform", "copy"
   std::string kernel;        ///< symbol; equal kernels share one; empty for "copy"
-  std::string workload_key;  ///< empty if it is no anchor
+  std::string workload_key;  ///< empty without an anchor
   std::string template_key;
   std::string config;     ///< Config::ToString
   bool tuned = false;     ///< the config comes from a record
-  bool imported = false;  ///< of another program, which nobody verified
-  bool verified = false;  ///< imported, and its result here was the reference's
-  /// Of the record: how far floats were from the reference when it was measured. Nothing without
-  /// one.
+  bool imported = false;  ///< the record was imported and is unverified
+  bool verified = false;  ///< imported, and its result equalled the reference's here
+  /// Largest error of floats when the record was measured; nothing without a record.
   std::optional<double> max_abs_error = std::nullopt;
   records::AnswerLevel answer = records::AnswerLevel::kMiss;
-  std::string source;            ///< store or package the record came from; empty without one
-  double expected_slowdown = 1;  ///< of a near hit
-  std::string explanation;       ///< why this config; never empty for an anchor
+  std::string source;            ///< store or package of the record; empty without one
+  double expected_slowdown = 1;  ///< of a near match
+  std::string explanation;       ///< reason for this config; never empty for an anchor
   std::string skipped_record;    ///< as records::Answer has it
   std::string layout;            ///< of the result in memory
-  /// Of a hit's record: the metric that CompileOptions::prefer limits. Nothing if it is not known.
+  /// The metric that CompileOptions::prefer limits, of a hit's record. Nothing if unknown.
   std::optional<double> limited = std::nullopt;
   std::int64_t macs = 0;
-  std::int64_t bytes = 0;  ///< of inputs, constants and the result, each once
+  std::int64_t bytes = 0;  ///< of inputs, constants and the result, each counted once
 };
 
 }  // namespace tilewright

@@ -8,19 +8,20 @@
 
 namespace tilewright {
 
-/// Estimates of what kernels take, for weighing layouts against one another: how they differ is
-/// measured (on Zen 4, bench/results), what they add up to is not to be relied on.
+/// Estimated times of kernels, for comparing layouts with one another. Differences are measured (on
+/// Zen 4, bench/results); sums are unreliable.
 class LayoutCosts {
  public:
   /// Errors: those of FeaturesOf.
   static Result<LayoutCosts> For(const Target& target);
 
-  /// Seconds of an anchor's default kernel in these layouts, its multiply-adds with zeros included.
+  /// Returns the seconds of an anchor's default kernel in these layouts, with its multiply-adds by
+  /// zeros.
   double Anchor(const Workload& workload, const KernelLayouts& layouts) const;
-  /// Seconds of a group without anchor; 0 if it only names parts of memory.
+  /// Returns the seconds of a group without an anchor; 0 if it only names parts of memory.
   double Group(const Graph& graph, const FusedGroup& group, const GroupKernel& kernel,
                const PhysicalLayout& layouts) const;
-  /// Seconds of one change of layout.
+  /// Returns the seconds of one layout change.
   double Change(const TensorType& type, const PhysicalLayout& from, const PhysicalLayout& to) const;
 
  private:

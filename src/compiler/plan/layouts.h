@@ -12,11 +12,11 @@
 
 namespace tilewright {
 
-/// How one group of a graph is to lie in memory.
+/// Memory layout of one group of a graph.
 struct GroupLayout {
-  PhysicalLayout layouts;              ///< that a group without anchor works in
-  std::optional<KernelOption> kernel;  ///< of an anchor that has a choice
-  bool changed = false;                ///< another one than the rule's
+  PhysicalLayout layouts;              ///< of a group without an anchor
+  std::optional<KernelOption> kernel;  ///< of an anchor with several candidates
+  bool changed = false;                ///< differs from the rule's layout
 };
 
 struct LayoutChoice {
@@ -24,13 +24,13 @@ struct LayoutChoice {
   LayoutReport report;
 };
 
-/// Chooses the layouts of all values together: those for which the kernels and the changes of
-/// layout between them take the least time, as estimated (layout_costs.h) or, where a store has
-/// records of a kernel, as measured. What to choose from: for an anchor the layouts that its
-/// templates work in, or that its records are of, for any other group all of those and the graph's
-/// own, as far as it can work in them. The start, which stays where nothing is cheaper, is the rule
-/// that anchors take the kernel preferred for them, and every other group works in the form of its
-/// largest input. Inputs and outputs of the graph have the graph's layouts.
+/// Chooses the layouts of all values together, so that kernels and the layout changes between them
+/// take the least time. Times are estimates (layout_costs.h) or, if a store has records of a
+/// kernel, measurements. Candidates of an anchor are the layouts of its templates or of its
+/// records. Candidates of other groups are all of those and the graph's own, if the group can work
+/// in them. The search starts from the rule that anchors take their preferred kernel and every
+/// other group the layout of its largest input. The rule's choice stays if nothing is cheaper.
+/// Inputs and outputs of the graph have the graph's layouts.
 /// Errors: those of KernelOptions.
 Result<LayoutChoice> ChooseLayouts(const Graph& graph, std::span<const FusedGroup> groups,
                                    const CompileOptions& options);

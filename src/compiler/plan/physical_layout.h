@@ -11,59 +11,58 @@
 
 namespace tilewright {
 
-/// How a value of a graph lies in memory.
+/// Layout of a value of a graph in memory.
 struct PhysicalLayout {
-  std::string
-      logical_layout;  ///< layout the graph gives it, such as "NCHW"; empty where nobody knows
-  std::string layout;  ///< the one in memory; empty: as the graph has it
+  std::string logical_layout;  ///< the graph's layout, such as "NCHW"; empty if unknown
+  std::string layout;          ///< layout in memory; empty: as in the graph
   bool is_logical() const { return layout.empty(); }
   friend bool operator==(const PhysicalLayout&, const PhysicalLayout&) = default;
 };
 
-/// Shape in memory of a value of this type.
+/// Returns the shape in memory of a value of this type.
 /// Errors: kInvalidArgument if the layouts do not fit the type.
 Result<std::vector<std::int64_t>> MemoryShape(const TensorType& type,
                                               const PhysicalLayout& layouts);
 
-/// The value in the layout the graph gives it, from its memory in `form`.
+/// Reads a value from memory with the given layouts; the result has the graph's layout.
 /// Errors: those of MemoryShape.
 Result<Tensor> ToLogical(const TensorType& type, const PhysicalLayout& layouts, const void* memory);
 
-/// True if a value has the same bytes in both layouts (of the same dimensions), as NCHW and NCHW16c
-/// have for images of one pixel.
+/// Returns true if a value has the same bytes in both layouts (of the same dimensions). Example:
+/// NCHW and NCHW16c of images with one pixel.
 bool SameBytes(const TensorType& type, const std::string& logical_layout, const std::string& a,
                const std::string& b);
 
-/// Dimensions in memory, outermost first: letter and extent, those of one element left out and
-/// neighbours of one letter joined; an inner part of a dimension that stands before the outer one
-/// ("N34cCHW", of shuffled channels) has a small letter. Empty if blocks are rounded up. Equal
-/// orders are equal bytes.
+/// Returns the dimensions in memory, outermost first, by letter and extent. Dimensions of one
+/// element are left out, and neighbors of one letter are joined. An inner part of a dimension that
+/// stands before the outer one ("N34cCHW", of shuffled channels) has a small letter. Empty if
+/// blocks are rounded up. Equal orders are equal bytes.
 std::vector<std::pair<char, std::int64_t>> MemoryOrder(const TensorType& type,
                                                        const std::string& logical_layout,
                                                        const std::string& layout);
 
-/// The same of the result of reshaping a native value to `reshaped` and transposing that. Empty if
-/// the reshape does not just split dimensions.
+/// Returns the same for the result of reshaping a value in its logical layout to `reshaped` and
+/// transposing that. Empty if the reshape does more than split dimensions.
 std::vector<std::pair<char, std::int64_t>> TransposedOrder(
     const TensorType& type, const std::string& logical_layout,
     const std::vector<std::int64_t>& reshaped, const std::vector<std::int64_t>& axes);
 
-/// The form, with `layout` emptied if its bytes are those of the native layout.
+/// Returns the layouts with `layout` emptied if its bytes are those of the logical layout.
 PhysicalLayout Canonical(const TensorType& type, PhysicalLayout layouts);
 
-/// True if blocks of channels reach beyond the value's channels, so that its memory has elements
-/// that are no part of it.
+/// Returns true if blocks of channels are padded, so that the memory has more elements than the
+/// value.
 bool IsRounded(const TensorType& type, const PhysicalLayout& layouts);
 
-/// A layout transformation from one form of a value to another of the same native layout.
-/// Errors: kUnsupported if it takes two steps (by way of the native form).
+/// Returns the layout transformation between two physical layouts of one logical layout.
+/// Errors: kUnsupported if it takes two steps (by way of the logical layout).
 Result<Operator> TransformBetween(const TensorType& type, const PhysicalLayout& from,
                                   const PhysicalLayout& to);
 
-/// The form in which an elementwise operand or result follows a value in `form`: sizes of
-/// dimensions of a tensor that broadcasts against it. `type` is padded with ones in front. Errors:
-/// kUnsupported if such a tensor cannot be blocked like that, or if the value has one channel in
-/// blocks: nothing then tells an operand that broadcasts from one that lies in blocks as well.
+/// Returns the shape of an elementwise operand or result that matches a value with these layouts:
+/// sizes of dimensions of a tensor that broadcasts against it. `type` is padded with ones in front.
+/// Errors: kUnsupported if such a tensor cannot be blocked like that, or if the value has one
+/// channel in blocks (an operand that broadcasts then cannot be told from a blocked one).
 Result<std::vector<std::int64_t>> BroadcastShape(const TensorType& type, const TensorType& value,
                                                  const PhysicalLayout& layouts);
 

@@ -24,16 +24,17 @@ struct PlanBuffer {
   std::int64_t bytes = 0;
   int index = 0;            ///< of the constant, input or output
   std::int64_t offset = 0;  ///< into the arena or the constants, set by PlanMemory
-  int whole = -1;           ///< the buffer of the arena that it is a part of; -1: none
-  std::int64_t begin = 0;   ///< of a part: where in the whole, in bytes
+  int whole = -1;           ///< buffer of the arena that contains this one; -1: none
+  std::int64_t begin = 0;   ///< of a part: offset in `whole`, in bytes
 };
 
-/// What a VTA executes for operators of equal shapes, attributes and followers.
+/// Stream of a VTA for operators of equal shapes, attributes and epilogues.
 struct StreamKernel {
-  OperatorReport report;  ///< workload_key, template_key, config and why it is this one
+  OperatorReport report;  ///< workload_key, template_key, config and the reason for it
   Epilogue epilogue;
   vta::Stream stream;
-  /// For each tensor operand of the ALU's steps, in order: added to its elements before the launch.
+  /// One value for each tensor operand of the ALU's steps, in order: added to the operand's
+  /// elements before the launch.
   std::vector<std::int32_t> operand_addends;
 };
 
@@ -63,7 +64,7 @@ struct PlanStep {
   std::variant<CopyStep, KernelStep, StreamStep, HostStep> action;  ///< what computes the value
   std::vector<int> buffers;        ///< operands, then the result; of a kernel: its parameters
   std::vector<int> may_overwrite;  ///< buffers read element by element where the result is written
-  int node = -1;                   ///< whose value it makes
+  int node = -1;                   ///< the value that the step computes
   PhysicalLayout layouts;          ///< of the result
   std::int64_t result_bytes = 0;   ///< in memory
   OperatorReport report;
@@ -75,7 +76,7 @@ struct PlanStep {
   bool copies() const { return std::holds_alternative<CopyStep>(action); }
 };
 
-/// A model as kernels, memory and a list of steps; what is left is to make machine code of it.
+/// A model as kernels, memory and a list of steps: the input of code generation.
 struct Plan {
   Graph graph;  ///< optimized
   Target target;
@@ -99,18 +100,19 @@ struct Plan {
 };
 
 /// Chooses kernels and layouts for a network. network: partitioned for options.target and
-/// options.fuse_residuals. A VTA gets packed int8 convolutions with their followers, and what its
-/// ALU computes alone (src/graph/passes/alu_group.h); the host the rest, each with the reason.
+/// options.fuse_residuals. A VTA gets packed int8 convolutions with their followers, and groups
+/// that its ALU alone can compute (src/graph/passes/alu_group.h). The host gets the rest, each with
+/// the reason.
 ///
-/// streams: not null, nothing is chosen for a VTA: these are what there is (of a bundle).
-/// Errors: those of Compile; kInvalidArgument if a VTA's widths are not 8 bits, or a constant has
-/// no contents, or if the records used come to more than a preference's limit; those of the stores.
+/// streams: if not null, the available streams of a VTA (of a bundle); nothing is chosen.
+/// Errors: those of Compile; kInvalidArgument if a VTA's widths are not 8 bits, if a constant has
+/// no contents, or if the records used exceed a preference's limit; those of the stores.
 Result<Plan> MakePlan(PartitionedGraph network, const CompileOptions& options,
                       const std::vector<StreamKernel>* streams = nullptr);
 
-/// Gives every buffer of the arena an offset such that no two that are alive at the same time
-/// overlap, a step's result the place of an operand it may overwrite where that operand dies, and
-/// every constant its offset. A part lies in its whole, which is alive as long as any part is.
+/// Assigns offsets to the buffers of the arena and to the constants. Buffers that are alive at the
+/// same time do not overlap. A step's result gets the place of an operand that it may overwrite, if
+/// that operand dies there. A part is inside of its whole, which is alive as long as any part is.
 void PlanMemory(Plan& plan);
 
 /// Alignment of every tensor in memory, in bytes.

@@ -16,7 +16,8 @@
 
 namespace tilewright {
 
-/// Walks the groups of a graph in order and writes down steps, buffers, constants and kernels.
+/// Builder of a plan: walks the groups of a graph in order and adds steps, buffers, constants and
+/// kernels.
 class PlanBuilder {
  public:
   /// network: for options.target. options, streams: outlive this; see MakePlan.
@@ -35,12 +36,12 @@ class PlanBuilder {
   PlanBuilder& operator=(const PlanBuilder&) = delete;
   /// Errors: those of Compile.
   Result<Plan> Build();
-  /// After Build: the groups without an anchor that are expressions, with the names of their
-  /// values.
+  /// Returns the groups without an anchor that are expressions, with the names of their values.
+  /// Call it after Build.
   const std::vector<std::pair<Workload, std::string>>& group_uses() const { return group_uses_; }
 
  private:
-  /// One form in which a value is in memory.
+  /// Buffer of a value in one physical layout.
   struct Stored {
     PhysicalLayout layouts;
     int buffer = -1;
@@ -51,52 +52,54 @@ class PlanBuilder {
   Status AddGroup(std::size_t number);
   Status AddAlias(const FusedGroup& group);
   Status AddAnchor(const FusedGroup& group);
-  /// Seconds for the changes of layout that a kernel of this form would need around it.
+  /// Returns the seconds of the layout changes that a kernel with these layouts would need around
+  /// it.
   double LayoutSecondsOf(const Workload& workload, const FusedGroup& group,
                          const KernelLayouts& layouts) const;
-  /// The forms that the values an anchor reads are in, as text.
+  /// Returns the layouts of the values that an anchor reads, as text.
   std::string LayoutSummary(const FusedGroup& group) const;
-  /// Of one operator, as machine code.
+  /// Adds a recurrence as machine code. The group has one operator.
   Status AddRecurrence(const FusedGroup& group);
   Status AddUnanchored(const FusedGroup& group);
   Status AddUnanchoredIn(const FusedGroup& group, const PhysicalLayout& layouts);
-  /// The group as the expression that it computes (plan_expressions.cc), if it is one that a user
-  /// wrote or that a store has a record of; false: nothing was added.
+  /// Adds the group as the expression that it computes (plan_expressions.cc), if a user wrote that
+  /// or a store has a record of it. Returns false if nothing was added.
   Result<bool> AddTuned(const FusedGroup& group, const PhysicalLayout& layouts,
                         const GroupKernel& kernel);
-  /// The step of a kernel whose values are in `form`; name: what the kernel is called after.
+  /// Adds the step of a kernel with these layouts. name: part of the kernel's symbol.
   Status AddListed(const FusedGroup& group, const PhysicalLayout& layouts,
                    const GroupKernel& kernel, Program program, PlanStep step,
                    const std::string& name);
-  /// The groups as one kernel if that can be, else one after the other.
+  /// Adds the groups as one kernel if possible, else one after the other.
   Status AddJoined(const JoinedGroups& joined);
-  /// Errors: kUnsupported if it cannot be one kernel.
+  /// Errors: kUnsupported if the groups cannot be one kernel.
   Status AddAttention(const FusedGroup& group);
   PhysicalLayout LayoutWithoutAnchor(const FusedGroup& group) const;
 
-  // Groups that are no step at all: parts of one another's memory (plan_parts.cc).
-  /// Whether the group's values in this form just lie in one another, now that their buffers do.
-  /// Errors: kUnsupported if the group cannot work in this form.
+  // Groups without a step: their values are parts of one another's memory (plan_parts.cc).
+  /// Places the group's values in one another's buffers. Returns false if that is impossible with
+  /// these layouts.
+  /// Errors: kUnsupported if the group cannot work in these layouts.
   Result<bool> AddInPlace(const FusedGroup& group, const PhysicalLayout& layouts);
   Result<bool> JoinInPlace(const FusedGroup& group, const PhysicalLayout& layouts,
                            const GroupKernel& kernel);
   Result<bool> SliceInPlace(const FusedGroup& group, const PhysicalLayout& layouts,
                             const GroupKernel& kernel);
-  /// Something that is to lie in a joined value: a buffer, or a copy of one.
+  /// Part of a joined value: a buffer, or a copy of one.
   struct JoinedPart {
     int node = -1, buffer = -1;
     std::int64_t bytes = 0;
     bool in_place = false;
   };
-  /// The buffer that is no part of another and that the first of these fill, in order, as its parts
-  /// or parts of its parts; -1 if there is none.
+  /// Returns the buffer (itself no part) that the first of these fill in order, as its parts or
+  /// parts of its parts; -1 if none.
   int WholeOf(std::span<const JoinedPart> parts) const;
   bool HasParts(int buffer) const;
 
-  /// Whether the transposition that a group begins with leaves the bytes of a form that its input
-  /// is in; then the result is there already.
+  /// Returns true if the transposition at the group's begin leaves the bytes of one of its input's
+  /// layouts. The result is then stored already.
   bool FindTransposed(const FusedGroup& group);
-  /// Buffer of an input of an anchor's kernel. value: the node it is made of.
+  /// Returns the buffer of an input of an anchor's kernel. value: the node that it is made of.
   Result<int> InputBuffer(const Workload& workload, const KernelSignature& signature,
                           std::size_t input, int value);
   Status FinishOutputs();
@@ -109,12 +112,12 @@ class PlanBuilder {
   /// also on an error.
   /// Errors: kUnsupported or kInvalidArgument with the reason why the host has to do it.
   Status PlaceStream(const FusedGroup& group, StreamStep& step, std::string& op);
-  /// Number of the stream, which is the bundle's, or chosen if there is none like it.
+  /// Returns the number of the stream: the bundle's, or a newly chosen one if none is equal.
   Result<int> StreamOf(const Workload& workload, const Epilogue& epilogue);
 
   // Values (plan_values.cc).
   Status AddInputs();
-  /// Buffer of a value in a form, which is made if the value is not there in it.
+  /// Returns the buffer of a value in these layouts. Adds a layout change if necessary.
   Result<int> BufferOf(int node, const PhysicalLayout& layouts);
   Result<int> TransformTo(int node, const PhysicalLayout& layouts);
   Result<int> PackConstant(int node, const PhysicalLayout& layouts,
@@ -124,7 +127,7 @@ class PlanBuilder {
   int AddBuffer(BufferSpace space, std::int64_t bytes, int index = 0);
   int AddConstant(const std::string& key, Tensor contents);
   void Store(int node, const PhysicalLayout& layouts, int buffer);
-  /// Number of the kernel with this code, named after `op` if it is new.
+  /// Returns the number of the kernel with this code. A new one is named after `op`.
   int AddKernel(Program program, const std::string& op);
   void AddStep(PlanStep step, int node, const std::vector<int>& operands);
 
@@ -136,12 +139,12 @@ class PlanBuilder {
   const std::vector<FusedGroup> groups_;
   std::vector<std::vector<Stored>> stored_;  // by node
   std::vector<GroupLayout> layouts_;         // of the groups; empty: each follows the one before it
-  const GroupLayout* layout_ = nullptr;      // of the group that is being added
+  const GroupLayout* layout_ = nullptr;      // of the current group
   std::vector<std::pair<Workload, std::string>> group_uses_;
-  std::map<int, int> views_;  // reshaped values that nobody has asked for: what they are views of
+  std::map<int, int> views_;  // reshaped values without a buffer: the values that they are views of
   std::map<std::string, int> kernel_numbers_;    // by code
   std::map<std::string, int> stream_numbers_;    // by workload and epilogue
-  std::map<std::string, int> constant_buffers_;  // by what they hold
+  std::map<std::string, int> constant_buffers_;  // by their contents
   std::map<std::string, std::pair<KernelChoice, int>>
       choices_;  // by workload and epilogue, with kernel
 };

@@ -11,7 +11,7 @@
 
 namespace tilewright {
 
-/// Executes the steps of a plan, one at a time, on memory of this machine.
+/// Executor of a plan's steps, one at a time, on memory of this machine.
 class StepExecutor {
  public:
   virtual ~StepExecutor() = default;
@@ -19,13 +19,13 @@ class StepExecutor {
   virtual Status Run(const PlanStep& step, std::span<void* const> arguments) = 0;
 };
 
-/// Kernels for a GPU in the emulator of threads. plan: outlives the executor.
-/// Errors: kInvalidArgument for a plan for something else; those of SimtKernel::Build.
+/// Returns an executor that emulates the threads of a GPU. plan: outlives the executor.
+/// Errors: kInvalidArgument for a plan of another target; those of SimtKernel::Build.
 Result<std::unique_ptr<StepExecutor>> EmulateGpu(const Plan& plan);
 
-/// A plan that is run step by step without becoming a library: kernels for a GPU in the emulator,
-/// or a VTA with its host (vta_run.h). A run of it can also fail with kCorrupt if a step writes
-/// beside the working memory.
+/// A plan that runs step by step without a library: kernels of a GPU in the emulator, or a VTA with
+/// its host (vta_run.h). A run can also fail with kCorrupt if a step writes outside of the working
+/// memory.
 class PlannedNetwork final : public RunnableNetwork {
  public:
   /// Both outlive this.

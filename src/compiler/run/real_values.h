@@ -9,17 +9,17 @@
 
 namespace tilewright {
 
-/// A tensor read as real numbers: floats as they are, integers by what they stand for. Refers to
+/// Tensor as real numbers: floats unchanged, integers by their quantization parameters. Refers to
 /// the tensor, which must outlive it.
 class RealValues {
  public:
-  /// Without a meaning the numbers are what they are.
+  /// Without quantization parameters the numbers stay unchanged.
   static RealValues Of(const Tensor& tensor,
                        const std::optional<QuantizationParams>& quantization_params);
-  /// Numbers that nobody explains: by the scale and zero point that come nearest to `expected`
-  /// (least squares; a scale is positive), of as many elements. sums: they are sums of products,
-  /// which have zero point 0 and, where dimension 1 has enough elements per channel, a scale of
-  /// their own per channel.
+  /// Reads numbers without quantization parameters by the scale and zero point that come nearest to
+  /// `expected` (least squares; a scale is positive), which has as many elements. sums: the numbers
+  /// are sums of products, which have zero point 0 and, if dimension 1 has enough elements per
+  /// channel, one scale per channel.
   static RealValues Fitted(const Tensor& tensor, const RealValues& expected, bool sums);
 
   std::int64_t elements() const { return tensor_->elements(); }
@@ -27,9 +27,9 @@ class RealValues {
     const auto channel = static_cast<std::size_t>(index / inner_ % channels_);
     return scales_[channel] * (tensor_->At(index) - zero_);
   }
-  /// The first one, if there are several.
+  /// Returns the first scale.
   double scale() const { return scales_[0]; }
-  /// Position of the first of the largest elements.
+  /// Returns the position of the first of the largest elements.
   std::int64_t Largest() const;
 
  private:
@@ -42,24 +42,24 @@ class RealValues {
   double zero_ = 0;
 };
 
-/// Real numbers as a tensor of a type of the same shape: rounded and saturated as they are
-/// quantized where `meaning` is given.
+/// Converts real numbers to a tensor of a type of the same shape: rounded and saturated if
+/// quantization parameters are given.
 Tensor FromReals(const RealValues& reals, const TensorType& type,
                  const std::optional<QuantizationParams>& quantization_params);
 
 struct ErrorStatistics {
   double max_abs = 0, rms = 0, reference_rms = 0;
-  /// Energy of the reference over that of the error; infinite if they are equal, minus infinity if
-  /// some are unlike.
+  /// Energy of the reference divided by that of the error; infinite if they are equal, minus
+  /// infinity if non-finite elements differ.
   double sqnr_db = 0;
-  /// What `actual` would have to be multiplied by to come nearest to the reference (least squares),
-  /// and the ratio it would have then. 1 and sqnr_db where it is all zeros or not finite.
+  /// Factor of `actual` that brings it nearest to the reference (least squares), and the ratio with
+  /// it. 1 and sqnr_db if `actual` is all zeros or not finite.
   double factor = 1, factored_sqnr_db = 0;
-  /// Elements of which one alone is finite, or that are infinite or no numbers in two ways.
+  /// Elements that are finite on one side only, or infinite or NaN in different ways.
   std::int64_t non_finite_mismatches = 0;
 };
 ErrorStatistics CompareReals(const RealValues& actual, const RealValues& expected);
-/// The end of a sentence about what differs; empty for none.
+/// Returns the end of a sentence about the difference; empty for none.
 std::string NonFiniteMismatchText(std::int64_t non_finite_mismatches);
 
 }  // namespace tilewright

@@ -20,10 +20,10 @@ struct ModelValue {
   std::string name;
   TensorType type;
 };
-/// Those of a graph's nodes.
+/// Returns the names and types of a graph's nodes.
 std::vector<ModelValue> ValuesOf(const Graph& graph, const std::vector<int>& nodes);
 
-/// One operator of a network in a form that runs.
+/// One operator of a runnable network.
 struct ModelOperator {
   ModelValue result;  ///< as the source has it
   std::string op;     ///< "conv2d + add, relu"
@@ -33,28 +33,28 @@ struct ModelOperator {
   std::int64_t macs = 0;
   std::int64_t bytes = 0;
   bool int8 = false;  ///< its products are of 8-bit integers
-  /// Of floats, where its kernel needs more than Compare allows for their type.
+  /// Tolerance of floats, if the kernel needs more than Compare allows for their type.
   std::optional<double> tolerance = std::nullopt;
-  /// The reference evaluator made it: there is nothing to compare.
+  /// The reference evaluator computed it: nothing to compare.
   bool is_reference = false;
-  std::string kernel = {};           ///< symbol, where it is known
+  std::string kernel = {};           ///< symbol, if known
   std::int64_t winograd_tile = 0;    ///< as KernelLayouts has it
-  std::int64_t winograd_kernel = 0;  ///< rows of the convolution's kernel, with tiles; 0: not known
+  std::int64_t winograd_kernel = 0;  ///< rows of the convolution's kernel, with tiles; 0: unknown
 
-  /// Products that its kernel computes for each of `macs`; see WinogradProductShare.
+  /// Returns the products that its kernel computes for each of `macs`; see WinogradProductShare.
   double ProductShare() const;
-  /// `op`, and the algorithm where that is not what the operator says.
+  /// Returns `op`, with the algorithm if the operator does not imply it.
   std::string Description() const;
 };
 
-/// A network in a form that runs: a library, or the steps of a plan (plan_run.h).
+/// Network in a runnable form: a library, or the steps of a plan (plan_run.h).
 class RunnableNetwork {
  public:
-  /// Called before each operator with its number, and once with the number of operators when the
-  /// last is done.
+  /// Called with each operator's number before it, and with the number of operators after the last
+  /// one.
   using OnBegin = std::function<void(std::size_t index)>;
-  /// Called after each operator with its number and its result as the source has it (layout
-  /// undone). An error stops the run and is returned.
+  /// Called after each operator with its number and its result in the source's layout. An error
+  /// stops the run and is returned.
   using OnResult = std::function<Status(std::size_t index, Tensor result)>;
 
   virtual ~RunnableNetwork() = default;
@@ -63,9 +63,9 @@ class RunnableNetwork {
   const std::vector<ModelValue>& inputs() const { return inputs_; }
   const std::vector<ModelValue>& outputs() const { return outputs_; }
   const std::vector<ModelOperator>& operators() const { return operators_; }
-  /// Whether the operators run on a GPU, where to look on makes a run wait after each.
+  /// Whether the operators run on a GPU, where observing a result makes the run wait for it.
   virtual bool on_gpu() const { return false; }
-  /// Whether the operators are machine code, see PartitionLike (verify.h).
+  /// Whether the operators are machine code; see PartitionLike (verify.h).
   virtual bool machine_code() const { return true; }
 
   /// inputs: in order, of the types of inputs(). begin: may be null.
@@ -99,34 +99,35 @@ class RunnableNetwork {
 /// other.
 class ModelLibrary final : public RunnableNetwork {
  public:
-  /// Errors: kNotFound; kInvalidArgument if it is no compiled model; kUnsupported if it was made by
-  /// another version of the interface, for a CPU with more features, or needs too much memory.
-  /// set: of several sets of sizes.
+  /// Errors: kNotFound; kInvalidArgument if the file is no compiled model; kUnsupported if it has
+  /// another version of the interface, needs more CPU features, or needs too much memory. set:
+  /// number of the shape variant.
   static Result<ModelLibrary> Open(const std::string& path, int set = 0);
-  /// Of several sets of sizes, of which this is one: how many there are.
+  /// Returns the number of shape variants in the library.
   int variants() const { return VariantCount(loaded_.library); }
 
   const std::string& target() const { return target_; }
-  /// Of inputs and results of operators, as far as the graph said it that the library was made of.
+  /// Returns the quantization parameters of inputs and results, as far as the source graph stated
+  /// them.
   const QuantizationMap& quantization_map() const { return quantization_map_; }
-  /// Of that graph.
+  /// Returns Graph::synthetic_constants of the source graph.
   std::int64_t synthetic_constants() const { return synthetic_constants_; }
   /// Errors: kInvalidArgument if threads is not positive; kUnavailable if they cannot be started.
   Status SetThreads(int threads);
   int threads() const { return threads_; }
   bool on_gpu() const override { return loaded_.gpu.open != nullptr; }
   bool machine_code() const override { return !on_gpu(); }
-  /// Opens the device that the runs to come use; otherwise the first run opens device 0.
+  /// Opens the device for the next runs; otherwise the first run opens device 0.
   /// Errors: kInvalidArgument if the model is not for a GPU; kNotFound, kUnsupported, kUnavailable
-  /// with the driver's words.
+  /// with the driver's text.
   Status UseDevice(const std::string& driver, int ordinal);
 
-  /// As Run; adds each operator's seconds to `seconds` (one per operator).
+  /// Runs as Run and adds each operator's seconds to `seconds` (one per operator).
   Status RunTimed(std::span<const Tensor> inputs, std::span<double> seconds) const;
-  /// What an observer of RunRaw returns to stop the run, which then succeeds.
+  /// Return value of a RunRaw observer that stops the run, which then succeeds.
   static constexpr std::int32_t kStopped = 200;
-  /// As Run, into `outputs`, which are of the types of outputs() and keep what no operator writes;
-  /// `observer` (see TwModelRun) gets results where they lie.
+  /// Runs into `outputs`, which have the types of outputs(); elements that no operator writes keep
+  /// their values. `observer` (see TwModelRun) gets results in place.
   Status RunRaw(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, TwObserver observer,
                 void* context) const;
 
@@ -147,18 +148,19 @@ class ModelLibrary final : public RunnableNetwork {
   int threads_ = 1;
 };
 
-/// Where the time of a model goes.
+/// Times of a model's operators.
 struct BenchReport {
   struct Row {
     std::string value, op, layout;
     double seconds = 0;  ///< median of the rounds
     std::int64_t macs = 0, bytes = 0;
-    double roofline_share = 0;  ///< least possible time / seconds; 0 for a GPU, whose is not known
+    double roofline_share =
+        0;  ///< least possible time / seconds; 0 for a GPU, whose peaks are unknown
   };
   std::vector<Row> rows;
   /// Sum of the rows. Their runs also read a clock after each operator.
   double operators_seconds = 0;
-  double total_seconds = 0;  ///< median of whole runs, with all that is between operators
+  double total_seconds = 0;  ///< median of whole runs, with the time between operators
   double min_seconds = 0;    ///< fastest whole run
   std::int64_t macs = 0;
   double roofline_share = 0;

@@ -11,14 +11,15 @@
 
 namespace tilewright {
 
-/// The values of one run of a graph: what was observed of it, and what the reference evaluator
-/// makes of that. An operator is so compared on the operands that it had itself: differences that
-/// are allowed, such as roundings to float16, do not add up from operator to operator.
+/// Values of one run of a graph: observed ones, and those that the reference evaluator computes
+/// from them. Each operator is compared on its own operands of the run. Allowed differences, such
+/// as roundings to float16, thus do not add up from operator to operator.
 class RunValues {
  public:
   struct ReferenceValue {
     const Tensor* value;
-    /// Of Compare: that of float16 if float16 values lie between what is known and this one.
+    /// Tolerance of Compare: that of float16 if float16 values are between the known values and
+    /// this one.
     std::optional<double> tolerance;
   };
 
@@ -26,15 +27,15 @@ class RunValues {
   /// threads: at most this many are used.
   RunValues(const Graph& graph, std::span<const Tensor> inputs, int threads);
 
-  /// The value of a node, evaluated from what is known before it.
+  /// Returns the value of a node, evaluated from the known values before it.
   /// Errors: kInvalidArgument for a constant without contents; those of Evaluate.
   Result<ReferenceValue> Reference(int id);
-  /// The value that Reference was last asked for, with what a right one may be off by: it is made
-  /// again from the same operands, which takes longer. Before anything else is observed.
-  /// winograd_tile: of convolutions on the way, as EvaluateBounded has it.
+  /// Returns the last value of Reference with its error bounds. It is evaluated again from the same
+  /// operands, which takes longer. Call it before the next Observe. winograd_tile: of convolutions
+  /// on the way, as EvaluateBounded has it.
   /// Errors: those of Reference.
   Result<BoundedTensor> Bounded(std::int64_t winograd_tile = 0);
-  /// The run's own value of an operator, from now on what its users are evaluated on.
+  /// Sets the run's own value of an operator. Its users are evaluated on this value from now on.
   void Observe(int id, Tensor value);
 
  private:
@@ -45,7 +46,7 @@ class RunValues {
   int threads_;
   int asked_ = -1;
   std::vector<int> evaluated_;  // for it, in order
-  std::vector<Tensor> made_;    // by node: inputs, and operators that are known
+  std::vector<Tensor> made_;    // by node: inputs, and known operators
   std::vector<bool> known_;
 };
 

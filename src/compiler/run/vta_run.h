@@ -14,26 +14,26 @@
 
 namespace tilewright {
 
-/// What one launch of a kernel costs; the same whatever the data.
+/// Cost of one launch of a kernel; independent of the data.
 struct VtaLaunchCost {
   vta::StreamSummary summary;
-  std::vector<vta::Timing> timings;  ///< one for each cycle model asked for, without timelines
+  std::vector<vta::Timing> timings;  ///< one for each requested cycle model, without timelines
 };
 
-/// What ran.
+/// Costs of a run.
 struct VtaCosts {
   std::vector<VtaLaunchCost> cost;  ///< of one launch of each of Plan::streams
   std::vector<int> launches;        ///< of each of them
   double simulator_seconds = 0, host_seconds = 0;
 };
 
-/// Executes a VTA's steps on the functional simulator, each a launch of its own on an empty VTA,
-/// with every hazard checked, and the host's by the reference evaluator. Its runs can fail with
+/// Executor of a VTA's steps on the functional simulator, with every hazard checked, and of the
+/// host's steps by the reference evaluator. Each launch starts on an empty VTA. Runs can fail with
 /// kInvalidArgument for a fault of a stream.
 class VtaExecutor final : public StepExecutor {
  public:
-  /// plan: outlives this. models: cycle models to time with, e.g. pynq and rtl; may be empty.
-  /// Errors: kInvalidArgument for a plan for something else.
+  /// plan: outlives this. models: cycle models for timing, e.g. pynq and rtl; may be empty.
+  /// Errors: kInvalidArgument for a plan of another target.
   static Result<VtaExecutor> Create(const Plan& plan, std::vector<vta::CycleModel> models,
                                     int host_threads);
 
@@ -54,7 +54,8 @@ class VtaExecutor final : public StepExecutor {
   VtaCosts costs_;
 };
 
-/// The timelines of all launches of a run, one behind the other, as vta::TraceWriter writes them.
+/// Returns the timelines of all launches of a run, one after the other, as vta::TraceWriter writes
+/// them.
 Result<std::string> TraceVta(const Plan& plan, const vta::CycleModel& model);
 
 }  // namespace tilewright
