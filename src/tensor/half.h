@@ -4,9 +4,9 @@
 
 namespace tilewright {
 
-/// Value of an IEEE 754 binary16 number.
+/// Returns the value of an IEEE 754 binary16 number.
 float HalfToFloat(std::uint16_t half);
-/// Nearest binary16 number, ties to even; too large becomes infinite.
+/// Returns the nearest binary16 number, ties to even; infinity beyond the range.
 std::uint16_t FloatToHalf(float value);
 
 }  // namespace tilewright

@@ -11,25 +11,27 @@
 
 namespace tilewright {
 
-/// A memory layout: upper-case letters are dimensions, outermost first; a number and a lower-case
-/// letter is a block of that dimension: "NCHW16c", "OIHW4i16o4i", "NCHW1n16c".
+/// Memory layout of a tensor. Upper-case letters are dimensions, outermost first. A number and a
+/// lower-case letter is a block of that dimension: "NCHW16c", "OIHW4i16o4i", "NCHW1n16c".
 class Layout {
  public:
   struct Part {
     char dimension;      ///< upper case
     std::int64_t block;  ///< 0 for the outer part
   };
-  /// Errors: kInvalidArgument for anything that is no layout.
+  /// Errors: kInvalidArgument for text that is no layout.
   static Result<Layout> Parse(std::string_view text);
   const std::vector<Part>& parts() const { return parts_; }
   const std::string& text() const { return text_; }
-  /// The dimensions without blocks, in order: "NCHW" for "NCHW16c".
+  /// Returns the dimensions without blocks, in order: "NCHW" for "NCHW16c".
   std::string primal() const;
-  /// Product of the blocks of a dimension; 1 if it has none.
+  /// Returns the product of the blocks of a dimension; 1 if it has none.
   std::int64_t BlockOf(char dimension) const;
-  /// Shape in memory of a tensor whose primal dimensions have these sizes, the blocks rounded up.
+  /// Returns the shape in memory of a tensor whose primal dimensions have these sizes, with blocks
+  /// rounded up.
   std::vector<std::int64_t> Pack(std::span<const std::int64_t> primal_shape) const;
-  /// Sizes of the primal dimensions of a tensor of this shape (rounded-up ones stay so).
+  /// Returns the sizes of the primal dimensions of a tensor of this shape (rounded-up ones stay
+  /// so).
   std::vector<std::int64_t> Unpack(std::span<const std::int64_t> shape) const;
 
  private:
@@ -37,8 +39,8 @@ class Layout {
   std::vector<Part> parts_;
 };
 
-/// Copies between layouts of the same dimensions (in any order); new positions are zero.
-/// `logical` gives the primal sizes in the source's primal order when blocks were rounded up.
+/// Copies between layouts of the same dimensions (in any order); padding is zero. `logical` gives
+/// the primal sizes in the source's primal order if blocks were rounded up.
 Result<Tensor> TransformLayout(const Tensor& source, std::string_view from, std::string_view to,
                                std::span<const std::int64_t> logical = {});
 

@@ -15,9 +15,9 @@
 
 namespace tilewright {
 
-/// Every operator a graph node can have. What each computes, its attributes and all else that is
-/// known of it is its row in src/tensor/operators (as a page: docs/operators.md). A kind is a
-/// position in that table, and new ones come last, whatever they are like.
+/// Operators of graph nodes. An operator's row in src/tensor/operators (as a page:
+/// docs/operators.md) states its computation, its attributes and all its other properties. A kind
+/// is a position in that table; new ones are appended at the end, whatever they resemble.
 enum class OpKind : std::uint8_t {
   // Tunable anchors.
   kConv2d,  ///< any groups (see Workload::op_name)
@@ -59,7 +59,7 @@ enum class OpKind : std::uint8_t {
   kAvgPool2d,
   kGlobalAvgPool2d,
   kGlobalMaxPool2d,
-  // Reductions, and what is made of a whole row or channel.
+  // Reductions, and operators on a whole row or channel.
   kReduceMean,
   kReduceSum,
   kReduceMax,
@@ -82,8 +82,8 @@ enum class OpKind : std::uint8_t {
   kLayoutTransform,
   kGather,
   kIdentity,
-  kRecurrence,  ///< steps, each of which goes on from the one before it
-  kExpression,  ///< what a user wrote down
+  kRecurrence,  ///< steps, each of which uses the results of the one before it
+  kExpression,  ///< a user's expression
   // Elementary functions of one input.
   kSin,
   kCos,
@@ -103,8 +103,8 @@ enum class OpKind : std::uint8_t {
 
 struct Recurrence;  // src/tensor/recurrence.h
 
-/// A Recurrence as a value of its own, or none: operators have it for an attribute, and it has
-/// operators.
+/// Copyable holder of a Recurrence, or empty. Needed because operators have a Recurrence as an
+/// attribute, and a Recurrence has operators.
 class RecurrenceValue {
  public:
   RecurrenceValue();
@@ -125,8 +125,8 @@ class RecurrenceValue {
   std::unique_ptr<const Recurrence> value_;
 };
 
-/// Attributes of any operator; each kind reads the ones that its row names. Defaults are the
-/// neutral values, so two equal operators compare equal.
+/// Attributes of any operator; each kind uses those that its row names. Defaults are neutral, so
+/// two equal operators compare equal.
 struct OpAttributes {
   std::array<std::int64_t, 2> strides{1, 1};
   std::array<std::int64_t, 4> padding{0, 0, 0, 0};  ///< top, left, bottom, right
@@ -166,16 +166,17 @@ struct Operator {
 /// "conv2d", "max_pool2d", "add", … Stable: appears in records and in printed tables.
 std::string_view OpName(OpKind kind);
 bool IsAnchor(OpKind kind);
-/// Elementwise of one or two inputs: may follow an anchor in its kernel.
+/// Returns true for elementwise operators of one or two inputs, which may follow an anchor in its
+/// kernel.
 bool IsElementwise(OpKind kind);
-/// A comparison or a choice.
+/// Returns true for a comparison or a select.
 bool IsComparisonOrSelect(OpKind kind);
 
-/// Refuses shapes whose element count is negative or too large to count.
+/// Checks the element count of a shape. Errors: kInvalidArgument if it is negative or overflows.
 Status CheckElementCount(const TensorType& type);
 
-/// Type of the result.
-/// Errors: kInvalidArgument naming the operator, the input and what was expected.
+/// Returns the type of the result.
+/// Errors: kInvalidArgument naming the operator, the input and the expectation.
 Result<TensorType> InferType(const Operator& op, std::span<const TensorType> inputs);
 
 }  // namespace tilewright

@@ -13,18 +13,18 @@
 
 namespace tilewright {
 
-/// The one element of a constant that becomes part of the code.
+/// Element of a constant that becomes part of the code.
 struct ScalarConstant {
   double number = 0;         ///< of floats
   std::int64_t integer = 0;  ///< of integers: a double does not hold all of 64 bits
   friend bool operator==(const ScalarConstant&, const ScalarConstant&) = default;
 };
-/// The first element.
+/// Returns the first element.
 ScalarConstant ScalarOf(const Tensor& tensor);
-/// The constant in an expression.
+/// Returns the constant as an expression.
 Expr LiteralOf(DataType dtype, const ScalarConstant& scalar);
 
-/// A value of a list: a parameter, a scalar, or what an operator makes of earlier values.
+/// Value of a list: a parameter, a scalar, or the result of an operator on earlier values.
 struct OperatorListValue {
   TensorType type;
   std::optional<Operator> op;
@@ -34,18 +34,18 @@ struct OperatorListValue {
   friend bool operator==(const OperatorListValue&, const OperatorListValue&) = default;
 };
 
-/// A scalar as a tensor of one element.
+/// Returns a scalar as a tensor of one element.
 Tensor ScalarTensor(const OperatorListValue& value);
 
-/// What a kernel computes, as operators on values: each is made once, by its number, of those with
-/// smaller ones. The last value is the result. Its meaning follows from its operators' alone, as
-/// loops (DefineList), as a reference result (EvaluateList) and as work (WorkOf).
+/// Computation of a kernel as operators on numbered values. Each value is computed once, from
+/// values with smaller numbers; the last one is the result. Loops (DefineList), the reference
+/// result (EvaluateList) and the work (WorkOf) follow from the operators alone.
 class OperatorList {
  public:
-  /// Numbers of the new values.
+  /// Returns the number of the new value.
   int AddParameter(TensorType type);
   int AddScalar(TensorType type, ScalarConstant value);
-  /// Errors: kInvalidArgument if an operand is no value yet; those of InferType.
+  /// Errors: kInvalidArgument if an operand does not exist yet; those of InferType.
   Result<int> AddOperator(Operator op, std::vector<int> operands);
 
   const std::vector<OperatorListValue>& values() const { return values_; }
@@ -53,7 +53,7 @@ class OperatorList {
     return values_[static_cast<std::size_t>(value)].type;
   }
   const TensorType& result() const { return values_.back().type; }
-  /// Numbers of the parameters, in the order of the kernel's.
+  /// Returns the numbers of the parameters, in the order of the kernel's.
   std::vector<int> parameters() const;
   friend bool operator==(const OperatorList&, const OperatorList&) = default;
 
@@ -61,14 +61,14 @@ class OperatorList {
   std::vector<OperatorListValue> values_;
 };
 
-/// What a workload with its epilogue means: parameters data, weight if there is one, and one for
-/// each operand of a step that has a tensor, in order; those per channel as vectors of the output's
-/// channels, whole blocks of them.
-/// Errors: those of the workload's types and layouts; kInvalidArgument if a step does not take the
-/// type of what comes before it.
+/// Returns the operators of a workload with its epilogue. Parameters are data, weight if it exists,
+/// and one for each tensor operand of a step, in order. Operands per channel are vectors of the
+/// output's channels, in whole blocks.
+/// Errors: those of the workload's types and layouts; kInvalidArgument if a step does not accept
+/// the type of the value before it.
 Result<OperatorList> OperatorListOf(const Workload& workload, const Epilogue& epilogue);
 
-/// What its operators do, and the bytes of parameters and result.
+/// Returns the operations of its operators, and the bytes of parameters and result.
 Work WorkOf(const OperatorList& list);
 
 }  // namespace tilewright

@@ -7,9 +7,9 @@
 
 namespace tilewright {
 
-/// The kind OpName gives this name, if there is one.
+/// Returns the kind with this name (OpName), if it exists.
 std::optional<OpKind> OpKindNamed(std::string_view name);
-/// Elementwise of two inputs.
+/// Returns true for elementwise operators of two inputs.
 bool IsBinary(OpKind kind);
 
 }  // namespace tilewright

@@ -8,7 +8,7 @@
 namespace tilewright {
 
 // Types of results by family, for the rows of the operator table (defined in infer_type.cc).
-// Errors: kInvalidArgument naming the operator, the input and what was expected.
+// Errors: kInvalidArgument naming the operator, the input and the expectation.
 using InputTypes = std::span<const TensorType>;
 
 Result<TensorType> TypeOfAnchor(const Operator& op, InputTypes inputs);

@@ -12,7 +12,7 @@
 
 namespace tilewright {
 
-/// Shape and element type. Empty shape = scalar.
+/// Shape and element type of a tensor. An empty shape is a scalar.
 struct TensorType {
   std::vector<std::int64_t> shape;
   DataType dtype;
@@ -24,8 +24,8 @@ struct TensorType {
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
-/// A dense row-major tensor that owns its memory, aligned to 64 bytes. Move-only (they are large);
-/// Clone() copies.
+/// Dense row-major tensor that owns its memory, aligned to 64 bytes. Move-only, because tensors are
+/// large; Clone() copies.
 class Tensor {
  public:
   Tensor() = default;
@@ -40,7 +40,7 @@ class Tensor {
   std::int64_t bytes() const { return type_.bytes(); }
   std::byte* data() { return data_.get(); }
   const std::byte* data() const { return data_.get(); }
-  /// Elements as T; T must have the size of the element type.
+  /// Returns the elements as T, which must have the size of the element type.
   template <typename T>
   std::span<T> As() {
     return {reinterpret_cast<T*>(data_.get()), static_cast<std::size_t>(elements())};
@@ -49,11 +49,11 @@ class Tensor {
   std::span<const T> As() const {
     return {reinterpret_cast<const T*>(data_.get()), static_cast<std::size_t>(elements())};
   }
-  /// Element `index` (row-major) whatever the type. int64 beyond 2^53 loses bits.
+  /// Returns element `index` (row-major) of any type. int64 beyond 2^53 loses bits.
   double At(std::int64_t index) const;
   /// Stores a value, rounded to nearest and saturated for integers.
   void Set(std::int64_t index, double value);
-  /// Same elements under another shape of equal element count.
+  /// Changes the shape to another one of equal element count.
   void Reshape(std::vector<std::int64_t> shape);
 
  private:

@@ -20,11 +20,11 @@ struct PoolWindow {
   std::int64_t dilation_h = 1, dilation_w = 1;
 };
 
-/// Window of a pooling operator; a global one spans the whole image.
+/// Returns the window of a pooling operator; a global one spans the whole image.
 /// Errors: kInvalidArgument for unknown layouts, other ranks, or windows that do not fit.
 Result<PoolWindow> PoolWindowOf(const Operator& op, const TensorType& input);
 
-/// Whether no window lies in the padding alone, with all its elements.
+/// Returns true if every window contains an element that is not padding.
 bool EveryWindowHasAnElement(const PoolWindow& window);
 
 }  // namespace tilewright

@@ -9,15 +9,16 @@
 
 namespace tilewright {
 
-/// What one run does, whatever its schedule.
+/// Work of one run of an operator, independent of its schedule.
 struct Work {
-  double operations = 0;   ///< of arithmetic: a multiply-add is two, a function or comparison one
-  std::int64_t bytes = 0;  ///< of the operands and the result, each once
+  double operations =
+      0;  ///< arithmetic: a multiply-add counts as two, a function or comparison as one
+  std::int64_t bytes = 0;  ///< of the operands and the result, each counted once
 };
 
-/// result: the type that InferType gives. Moving data is no operation.
+/// Returns the work of an operator. result: InferType's. Data movement is no operation.
 Work WorkOf(const Operator& op, std::span<const TensorType> inputs, const TensorType& result);
-/// Without an epilogue. Zero if the workload is none that Parse takes.
+/// Returns the work of a workload without epilogue. Zero if Parse does not accept the workload.
 Work WorkOf(const Workload& workload);
 
 /// Lower bound in seconds of the time of any operator, whatever its work.

@@ -8,14 +8,14 @@
 
 namespace tilewright {
 
-/// The list as stages, which follow those of its operators; inputs: the parameters.
-/// buffers: gets where each value is, null for a scalar, unless it is null.
+/// Returns the list as stages, in the order of its operators; inputs: the parameters. buffers:
+/// unless null, gets the buffer of each value, null for a scalar.
 /// Errors: those of DefineOperator; kInvalidArgument if the last value is no operator's.
 Result<Compute> DefineList(const OperatorList& list, std::vector<Buffer>* buffers = nullptr);
 
-/// As DefineOperator, with long sums as they are: not made of partial ones.
+/// As DefineOperator, without splitting long sums into partial sums.
 Result<Compute> DefineUnsplitOperator(const Operator& op, std::span<const TensorType> inputs);
-/// As DefineList, of such definitions.
+/// As DefineList, with DefineUnsplitOperator.
 Result<Compute> DefineUnsplitList(const OperatorList& list);
 
 }  // namespace tilewright

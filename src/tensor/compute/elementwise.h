@@ -6,27 +6,28 @@
 
 namespace tilewright {
 
-// What the rows of elementwise operators are written with.
+// Expressions for the rows of elementwise operators.
 
-/// A constant of any type, cut to it.
+/// Returns a constant of any type, saturated to it.
 Expr Const(DataType dtype, double value);
-/// A function of one argument that the IR knows, of the argument's type.
+/// Returns a call of an IR function of one argument; its type is the argument's.
 Expr Call(const char* name, Expr a);
-/// Quotient truncated towards zero, with the two undefined cases given values: x / 0 is 0, and the
-/// lowest number divided by -1 wraps to itself.
+/// Returns the quotient truncated towards zero, with values for the two undefined cases: x / 0 is
+/// 0, and the lowest number divided by -1 wraps to itself.
 Expr IntegerDiv(Expr a, Expr b);
-/// Arithmetic shift; amounts outside the width count as the width less one.
+/// Returns an arithmetic shift; amounts outside of the width count as the width less one.
 Expr ShiftRight(Expr a, Expr b);
-/// Integer bounds are rounded inwards and cut to the type; infinite ones do nothing.
+/// Clips to bounds. Integer bounds are rounded inwards and saturated to the type; infinite ones
+/// have no effect.
 Expr ClipExpr(Expr a, double low, double high);
-/// A float is truncated, an integer wraps; bool is what is not 0.
+/// Casts: a float is truncated, an integer wraps; bool is true for all but 0.
 Expr CastExpr(DataType to, Expr a);
-/// Rounds half to even and cuts to the range of the integer type `to`.
+/// Rounds half to even and saturates to the range of the integer type `to`.
 Expr SaturateCastExpr(DataType to, Expr a);
-/// TVM's fixed_point_multiply: x * multiplier * 2^(shift - 31) in int64, rounded half upwards; a
-/// multiplier of 2^30 is a shift in 32 bits.
+/// Returns TVM's fixed_point_multiply: x * multiplier * 2^(shift - 31) in int64, rounded half
+/// upwards; a multiplier of 2^30 is a shift in 32 bits.
 Expr FixedPointMultiply(Expr x, std::int64_t multiplier, std::int64_t shift);
-/// alpha * a + beta, from 0 to 1.
+/// Returns alpha * a + beta, clipped to 0 to 1.
 Expr HardSigmoid(Expr a, double alpha, double beta);
 
 }  // namespace tilewright

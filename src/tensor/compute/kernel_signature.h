@@ -12,7 +12,7 @@
 
 namespace tilewright {
 
-/// What a parameter of a kernel is to its workload.
+/// Role of a kernel's parameter in its workload.
 enum class ParameterRole : std::uint8_t {
   kData,          ///< the first operand
   kWeight,        ///< the second one, packed: see PackWeight
@@ -25,20 +25,21 @@ enum class ParameterRole : std::uint8_t {
 
 struct KernelParameter {
   ParameterRole role = ParameterRole::kData;
-  TensorType type;     ///< as the kernel indexes it; its bytes are those of `layout`
+  TensorType type;     ///< as the kernel indexes it; the bytes in memory are those of `layout`
   std::string layout;  ///< in memory; empty: one element per channel
-  /// kChannel, kTensor: number among the operands of the epilogue's steps; kInput: of the input.
+  /// kChannel, kTensor: number among the operands of the epilogue's steps. kInput: number of the
+  /// input.
   int operand = -1;
-  /// What the channels that only round up a block hold: no harm to what is computed with it.
+  /// Value of channels that pad a block: harmless in the kernel's arithmetic.
   double padding_value = 0;
   friend bool operator==(const KernelParameter&, const KernelParameter&) = default;
 };
 
-/// What a kernel of a workload with its epilogue takes: everybody who makes, runs, checks or calls
-/// one goes by it.
+/// Parameters of a kernel of a workload with its epilogue. Code that builds, runs, checks or calls
+/// kernels uses this signature.
 struct KernelSignature {
   KernelLayouts layouts;
-  std::vector<KernelParameter> parameters;  ///< the inputs in their order, then the result
+  std::vector<KernelParameter> parameters;  ///< the inputs in order, then the result
   std::span<const KernelParameter> inputs() const {
     return std::span(parameters).first(parameters.size() - 1);
   }
@@ -48,8 +49,8 @@ struct KernelSignature {
 };
 
 /// types: of the kernel's parameters, as DefineAnchor orders them.
-/// Errors: kInvalidArgument if there are fewer or more than the workload has; those of the
-/// workload's layouts.
+/// Errors: kInvalidArgument if their number differs from the workload's; those of the workload's
+/// layouts.
 Result<KernelSignature> SignatureOf(const Workload& workload, const Epilogue& epilogue,
                                     const KernelLayouts& layouts,
                                     std::span<const TensorType> types);
@@ -57,13 +58,13 @@ Result<KernelSignature> SignatureOf(const Workload& workload, const Epilogue& ep
                                     const KernelLayouts& layouts,
                                     std::span<const Buffer> parameters);
 
-/// The tensor that the kernel takes as an input. source: the workload's own tensor for it (the
-/// weight for a compensation), in the workload's layout.
-/// Errors: kInvalidArgument if that does not make a tensor of the parameter's size and type.
+/// Returns the tensor that the kernel takes as an input. source: the workload's own tensor for it
+/// (the weight for a compensation), in the workload's layout.
+/// Errors: kInvalidArgument if `source` does not give a tensor of the parameter's size and type.
 Result<Tensor> ParameterTensor(const Workload& workload, const KernelSignature& signature,
                                std::size_t input, const Tensor& source);
 
-/// The tensor a kernel takes as weight, from the workload's own layout; and its compensation input,
+/// Returns the weight of a kernel, packed from the workload's layout; and its compensation input,
 /// one element per channel.
 Result<Tensor> PackWeight(const Workload& workload, const KernelLayouts& layouts,
                           const Tensor& weight);

@@ -12,9 +12,9 @@
 
 namespace tilewright {
 
-/// An index as a sum of coefficient * atom + offset, where every atom runs over [0, extent).
-/// Division by a block size comes out as plain variables wherever the parts allow it, so that a
-/// blocked load has the indices a reader would write by hand.
+/// Index as a sum of coefficient * atom + offset, where every atom runs over [0, extent). Division
+/// by a block size gives plain variables if the parts allow it, so that a blocked load has the
+/// indices that a person would write.
 class LinearIndex {
  public:
   LinearIndex(std::int64_t offset = 0) : offset_(offset) {}  // NOLINT: implicit by design
@@ -23,7 +23,7 @@ class LinearIndex {
 
   LinearIndex Times(std::int64_t factor) const;
   LinearIndex Plus(const LinearIndex& other) const;
-  /// Quotient (towards minus infinity) and remainder; requires Min() >= 0 and divisor >= 1.
+  /// Returns quotient (towards minus infinity) and remainder; requires Min() >= 0 and divisor >= 1.
   std::pair<LinearIndex, LinearIndex> DivMod(std::int64_t divisor) const;
   std::int64_t Min() const;
   std::int64_t Max() const;
@@ -42,11 +42,11 @@ class LinearIndex {
 /// Index of each primal dimension of a layout.
 using PrimalIndices = std::map<char, LinearIndex>;
 
-/// Indices in memory, one per part of the layout.
+/// Returns the indices in memory, one per part of the layout.
 std::vector<Expr> MemoryIndices(const Layout& layout, const PrimalIndices& primal);
 
-/// Axes for every part of a layout, of the given shape, and the primal indices they spell.
-/// names: of the primal dimensions, in the order of `letters`; a block's axis gets an "i" appended.
+/// Axes for every part of a layout, of the given shape, and the primal indices that they form.
+/// names: of the primal dimensions, in the order of `letters`; a block's axis gets the suffix "i".
 struct LayoutAxes {
   std::vector<Axis> axes;
   PrimalIndices primal;
@@ -55,17 +55,17 @@ struct LayoutAxes {
 LayoutAxes MakeLayoutAxes(const Layout& layout, const std::vector<std::int64_t>& shape,
                           const std::map<char, std::string_view>& names);
 
-/// Plain axes of a shape, named prefix0, prefix1, …
+/// Returns axes of a shape, named prefix0, prefix1, …
 std::vector<Axis> MakeAxes(std::string_view prefix, const std::vector<std::int64_t>& shape,
                            bool reduction = false);
 std::vector<Expr> VarsOf(const std::vector<Axis>& axes);
 
-/// min <= value < min + size, leaving out what `value` always fulfils.
+/// Returns min <= value < min + size, without conditions that `value` always fulfils.
 Expr Inside(const LinearIndex& value, std::int64_t min, std::int64_t size);
 
-/// Constant of any type; for integers cut to 64 bits first, NaN is 0.
+/// Returns a constant of any type; for integers it is saturated to 64 bits first, and NaN is 0.
 Expr ConstantOf(DataType dtype, double value);
-/// Bounds of a type as constants; of floats the infinities.
+/// Return the bounds of a type as constants; of floats the infinities.
 Expr LowestOf(DataType dtype);
 Expr HighestOf(DataType dtype);
 

@@ -6,13 +6,14 @@
 
 namespace tilewright {
 
-/// The stages of a definition as an expression, inputs in their order.
-/// Errors: kUnsupported for what expressions do not have (high halves of products, quotients of
-/// integers rounded to zero, arithmetic in float16), or a read that cannot be shown to be inside.
+/// Returns the stages of a definition as an expression, with inputs in their order.
+/// Errors: kUnsupported for operations that expressions lack (high halves of products, quotients of
+/// integers rounded to zero, arithmetic in float16), or for a read that cannot be proved to be in
+/// bounds.
 Result<Expression> ExpressionOf(const Compute& compute);
 
-/// What a list of operators computes, inputs in the order of its parameters: the expression itself
-/// if it is one. Errors: those of ExpressionOf and DefineList.
+/// Returns the expression of a list of operators, with inputs in the order of its parameters. If
+/// the list is one expression, returns that. Errors: those of ExpressionOf and DefineList.
 Result<Expression> ExpressionOf(const OperatorList& list);
 
 }  // namespace tilewright

@@ -4,8 +4,8 @@
 
 namespace tilewright {
 
-/// The same computation over the same memory, with neighbouring dimensions that are always read and
-/// written together as one: shapes of inputs and result have fewer dimensions.
+/// Returns the same computation over the same memory, with neighboring dimensions joined if all
+/// reads and writes treat them as one. Shapes of inputs and result then have fewer dimensions.
 Expression Collapsed(const Expression& expression);
 
 }  // namespace tilewright

@@ -9,11 +9,11 @@
 
 namespace tilewright {
 
-/// Makes the nodes of one stage, with types checked. Literals take the type of what stands beside
-/// them; integers of other types become int64 beside an index.
+/// Builder of one stage's nodes, with checked types. Literals take the type of their neighbors;
+/// integers of other types become int64 beside an index.
 class ExpressionBuilder {
  public:
-  /// expression: whose tensors are loaded. Both outlive this.
+  /// expression: contains the loaded tensors. Both outlive this.
   ExpressionBuilder(const Expression& expression, ExpressionStage& stage)
       : expression_(expression), stage_(stage) {}
 
@@ -21,7 +21,7 @@ class ExpressionBuilder {
   int Int(std::int64_t value, DataType dtype = kInt64);
   int Float(double value, DataType dtype = kFloat32);
   int AxisVar(std::int64_t axis);
-  // Errors of all of these: kInvalidArgument, without a place.
+  // Errors of all of these: kInvalidArgument, without a position in the text.
   Result<int> Binary(ExprKind kind, int a, int b);
   Result<int> Not(int a);
   Result<int> Negate(int a);
@@ -29,13 +29,13 @@ class ExpressionBuilder {
   Result<int> Cast(DataType dtype, int a);
   Result<int> Call(std::string_view function, std::vector<int> args);
   Result<int> Load(std::int64_t tensor, std::vector<int> indices);
-  /// The last node made is the body. Errors: kInvalidArgument for a type that cannot be combined.
+  /// Sets the last node as the body. Errors: kInvalidArgument for a type that cannot be combined.
   Status Finish(int body);
 
  private:
   int Add(ExpressionNode node);
   bool IsLiteral(int i) const;
-  /// A literal in another type.
+  /// Returns a literal in another type.
   int Retyped(int i, DataType dtype);
   Status Unify(int& a, int& b);
   std::size_t NodesUnder(int i) const;
@@ -44,8 +44,8 @@ class ExpressionBuilder {
   ExpressionStage& stage_;
 };
 
-/// constant + sum of coefficient * atom. Atoms are axes and what is not linear, by their text; an
-/// integer that was widened is the atom that it was.
+/// Index as constant + sum of coefficient * atom. Atoms are axes and nonlinear parts, by their
+/// text; a widened integer is the same atom.
 struct LinearIndex64 {
   struct Term {
     int node = 0;
@@ -53,14 +53,14 @@ struct LinearIndex64 {
   };
   std::int64_t constant = 0;
   std::map<std::string, Term> terms;
-  bool exact = true;  ///< false: numbers so large that nothing is known
+  bool exact = true;  ///< false: the numbers are too large for any conclusion
   void Add(const LinearIndex64& other, std::int64_t scale);
 };
 LinearIndex64 LinearOf(const ExpressionStage& stage, int node);
-/// A node as a text that equal ones share.
+/// Returns a text of a node; equal nodes have equal texts.
 std::string AtomText(const ExpressionStage& stage, int node);
 
-/// A read that may be outside of what it reads.
+/// Read that may be out of bounds.
 struct OutOfBoundsRead {
   int node = 0;  ///< the load
   int dimension = 0;
@@ -69,7 +69,7 @@ struct OutOfBoundsRead {
 std::optional<OutOfBoundsRead> FindOutOfBoundsRead(const Expression& expression,
                                                    const ExpressionStage& stage);
 
-/// Whether a name is a word of the language.
+/// Returns true if a name is a keyword of the language.
 bool IsExpressionKeyword(std::string_view name);
 /// "sum", "max", …
 std::string_view ReductionName(ExpressionReduction reduction);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Values of elementwise operators, computed in the type they have, without the loops of compute/.
+// Values of elementwise operators, computed in their own type, without the loops of compute/.
 #include <algorithm>
 #include <cmath>
 #include <concepts>
@@ -12,7 +12,7 @@
 
 namespace tilewright::reference {
 
-/// fn(attributes, x) of every element; where it does not take the type, the element itself.
+/// Computes fn(attributes, x) of every element. If fn does not accept the type, copies the element.
 template <auto fn>
 void ValuesOfUnary(const Operator& op, TensorPointers inputs, Tensor& out) {
   VisitType(inputs[0]->dtype(), [&]<typename T>() {
@@ -28,11 +28,11 @@ void ValuesOfUnary(const Operator& op, TensorPointers inputs, Tensor& out) {
   });
 }
 
-/// The type in which functions of T are computed before the result is rounded to T.
+/// Type in which functions of T are computed before the result is rounded to T.
 template <std::floating_point T>
 using Wider = std::conditional_t<std::is_same_v<T, float>, double, long double>;
 
-/// fn(x) of every element, in a wider type.
+/// Computes fn(x) of every element, in a wider type.
 template <auto fn>
 void ValuesOfFunction(const Operator& op, TensorPointers inputs, Tensor& out) {
   ValuesOfUnary<[]<std::floating_point T>(const OpAttributes&, T x) {
@@ -40,7 +40,7 @@ void ValuesOfFunction(const Operator& op, TensorPointers inputs, Tensor& out) {
   }>(op, inputs, out);
 }
 
-/// Elements of a row of the result, and where those of its operands are.
+/// Elements of a row of the result, and positions of those of its operands.
 struct BroadcastRow {
   std::int64_t out = 0, count = 0;
   std::int64_t a = 0, a_step = 0, b = 0, b_step = 0;
@@ -48,7 +48,7 @@ struct BroadcastRow {
 void ForEachRow(const Tensor& a, const Tensor& b, const Tensor& out,
                 const std::function<void(const BroadcastRow&)>& fn);
 
-/// fn(x, y) of every pair of elements; where it does not take the type, x.
+/// Computes fn(x, y) of every pair of elements. If fn does not accept the type, copies x.
 template <auto fn>
 void ValuesOfBinary(const Operator&, TensorPointers inputs, Tensor& out) {
   VisitType(inputs[0]->dtype(), [&]<typename T>() {
@@ -71,7 +71,8 @@ void ValuesOfBinary(const Operator&, TensorPointers inputs, Tensor& out) {
 /// See kCast and kSaturateCast.
 void ValuesOfCast(const Operator& op, TensorPointers inputs, Tensor& out);
 
-/// Truncated towards zero; x / 0 is 0, and the lowest number divided by -1 wraps to itself.
+/// Divides, truncated towards zero; x / 0 is 0, and the lowest number divided by -1 wraps to
+/// itself.
 template <typename T>
 T Divide(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -85,7 +86,7 @@ T Divide(T a, T b) {
   }
 }
 
-/// Arithmetic; amounts outside the width count as the width less one.
+/// Shifts arithmetically; amounts outside of the width count as the width less one.
 template <std::integral T>
 T Shift(T a, T b) {
   constexpr int kBits = 8 * static_cast<int>(sizeof(T));
@@ -100,7 +101,8 @@ T HardSigmoid(T x, double alpha, double beta) {
   return static_cast<T>(std::max(std::min(line, Wide{1}), Wide{0}));
 }
 
-/// Whole number nearest to `bound` towards the inside of the interval, cut to the type.
+/// Returns the whole number nearest to `bound` towards the inside of the interval, saturated to the
+/// type.
 template <typename T>
 T IntegerBound(double bound) {
   constexpr double kLow = static_cast<double>(std::numeric_limits<T>::min());
@@ -120,7 +122,7 @@ T Clip(T x, double low, double high) {
   }
 }
 
-/// x * multiplier * 2^(shift - 31), rounded half upwards.
+/// Returns x * multiplier * 2^(shift - 31), rounded half upwards.
 std::int32_t FixedPoint(std::int32_t x, std::int64_t multiplier, std::int64_t shift);
 
 }  // namespace tilewright::reference

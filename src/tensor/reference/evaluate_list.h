@@ -8,12 +8,12 @@
 
 namespace tilewright {
 
-/// inputs: of the parameters. Errors: kInvalidArgument if they are of other types; those of
-/// Evaluate.
+/// Evaluates a list. inputs: of the parameters. Errors: kInvalidArgument if they have other types;
+/// those of Evaluate.
 Result<Tensor> EvaluateList(const OperatorList& list, std::span<const Tensor* const> inputs,
                             int threads = 1);
 
-/// The same for several values, by their numbers; the first error that there is.
+/// Evaluates several values of a list, by their numbers. Errors: the first one.
 Result<std::vector<Tensor>> EvaluateValues(const OperatorList& list,
                                            std::span<const Tensor* const> inputs,
                                            std::span<const int> wanted, int threads = 1);

@@ -7,14 +7,14 @@
 
 namespace tilewright {
 
-/// Executions of bodies that EvaluateExpression takes on, at most: about ten minutes.
+/// Limit of body executions of EvaluateExpression: about ten minutes.
 inline constexpr double kMaxIterations = 0x1p+36;
 
-/// What an expression computes of these inputs, and how far a right result may be from it: what
-/// arithmetic in the types of the expression, in any order of sums, can make of it. Floats are
-/// computed in double, integers exactly; nothing is shared with lowering.
-/// inputs: in the expression's order. threads: at most this many are used.
-/// Errors: kInvalidArgument if they are of other types; kUnsupported for more work than
+/// Evaluates an expression with error bounds: of arithmetic in the types of the expression, with
+/// any order of sums. Floats are computed in double, integers exactly; no code is shared with
+/// lowering.
+/// inputs: in the expression's order. threads: maximum number of threads.
+/// Errors: kInvalidArgument if they have other types; kUnsupported for more work than
 /// kMaxIterations.
 Result<BoundedTensor> EvaluateExpression(const Expression& expression,
                                          std::span<const Tensor* const> inputs, int threads = 1);

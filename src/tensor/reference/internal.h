@@ -1,7 +1,7 @@
 #pragma once
 
-// What the files of the reference evaluator share. Nothing here or there may be used by the compute
-// definitions or by lowering: two independent answers are what verification compares.
+// Shared parts of the reference evaluator. Compute definitions and lowering must not use this code:
+// verification compares two independent results.
 #include <functional>
 #include <span>
 #include <type_traits>
@@ -16,7 +16,7 @@ namespace tilewright::reference {
 using TensorPointers = std::span<const Tensor* const>;
 
 /// Calls fn.template operator()<T>() with the C++ type of an element; bool is stored as uint8.
-/// float16 has none: the evaluator computes it in float32.
+/// float16 has no C++ type: the evaluator computes it in float32.
 template <typename Fn>
 void VisitType(DataType dtype, Fn&& fn) {
   const int bits = dtype.bits;
@@ -61,7 +61,7 @@ T WrapMul(T a, T b) {
     return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
-/// The larger or smaller one; NaN if one of them is.
+/// Returns the larger or smaller one; NaN if one of them is.
 template <typename T>
 T Larger(T a, T b) {
   return a < b || b != b ? b : a;
@@ -71,24 +71,24 @@ T Smaller(T a, T b) {
   return b < a || b != b ? b : a;
 }
 
-/// Row-major strides of a shape, in elements.
+/// Returns the row-major strides of a shape, in elements.
 std::vector<std::int64_t> StridesOf(const std::vector<std::int64_t>& shape);
 /// Calls fn(position in the output, index) for every element of `shape` in row-major order.
 void ForEachIndex(const std::vector<std::int64_t>& shape,
                   const std::function<void(std::int64_t, const std::vector<std::int64_t>&)>& fn);
-/// Distance in `input` between neighbours of each dimension of `shape`, which it broadcasts to; 0
-/// where it repeats.
+/// Returns the distance in `input` between neighbors of each dimension of `shape`, to which it
+/// broadcasts; 0 where it repeats.
 std::vector<std::int64_t> BroadcastSteps(const Tensor& input,
                                          const std::vector<std::int64_t>& shape);
-/// Position of a possibly negative axis.
+/// Returns the position of a possibly negative axis.
 std::size_t Position(std::int64_t axis, std::size_t rank);
 /// Runs fn(0) … fn(count - 1), each once, on up to `threads` threads.
 void ParallelFor(int threads, std::int64_t count, const std::function<void(std::int64_t)>& fn);
-/// Copy with another element type; see kCast.
+/// Returns a copy with another element type; see kCast.
 Tensor CastTensor(const Tensor& source, DataType dtype);
 
-// For the rows of the operator table. The types have been checked; `out` has the result's type and
-// zero contents.
+// Functions for the rows of the operator table. The types are valid; `out` has the result's type
+// and zero contents.
 void EvaluateContraction(const Workload& workload, const Tensor& data, const Tensor& weight,
                          int threads, Tensor& out);
 void ValuesOfEqual(const Operator& op, TensorPointers inputs, Tensor& out);

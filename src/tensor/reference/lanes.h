@@ -9,32 +9,32 @@
 
 namespace tilewright::reference {
 
-/// Values of one node for neighbouring positions along an axis; one value where all are the same.
+/// Values of one node for neighboring positions along an axis; one value if all are the same.
 struct Lanes {
   bool uniform = true;
-  bool exact = true;                   ///< then `errors` says nothing
+  bool exact = true;                   ///< then `errors` is unused
   std::vector<double> numbers;         ///< of floats
   std::vector<std::int64_t> integers;  ///< of integers and conditions
-  std::vector<double> errors;          ///< how far the value of a right kernel may be
+  std::vector<double> errors;          ///< maximum errors of a correct kernel's values
 };
 
-/// Values of a tensor of the evaluator: floats are not rounded yet.
+/// Values of a tensor in the evaluator: floats are not rounded yet.
 struct TensorValues {
   TensorType type;
   std::vector<double> numbers;
   std::vector<std::int64_t> integers;
   std::vector<double> errors;  ///< empty: exact
-  /// As BoundedTensor has it, in any order. `errors` reach as far.
+  /// As in BoundedTensor, in any order. `errors` include them.
   std::vector<std::pair<std::int64_t, std::int64_t>> other_positions;
 };
 
-/// Part of a value that one rounding in this type may be: 2^-24 of float32.
+/// Returns the maximum relative error of one rounding in this type: 2^-24 for float32.
 double RoundingOf(DataType dtype);
-/// An integer as its type keeps it.
+/// Returns an integer wrapped to its type.
 std::int64_t Wrapped(DataType dtype, std::int64_t value);
 
-/// The value of a node other than an axis or a load, from those of its arguments. count: lanes of
-/// what is not uniform. What it writes has room for them.
+/// Computes the value of a node other than an axis or a load, from those of its arguments. count:
+/// lanes of non-uniform values. The output has room for them.
 void ComputeLanes(const ExpressionNode& node, const std::vector<const Lanes*>& args,
                   std::int64_t count, Lanes& out);
 

@@ -7,8 +7,9 @@
 
 namespace tilewright::reference {
 
-/// How far sin, cos or tan (`name`) of what is within `error` of x may be from that of x. The ends
-/// of the interval say nothing of it: it may be longer than a period, or have a pole inside.
+/// Returns the maximum distance between sin, cos or tan (`name`) of a value within `error` of x and
+/// that of x. The ends of the interval do not bound it: it may be longer than a period, or contain
+/// a pole.
 inline double ErrorOfPeriodic(std::string_view name, double x, double error) {
   if (!(error > 0)) return 0;
   if (name != "tan") return std::fmin(error, 2);  // no slope of sin and cos is steeper than 1

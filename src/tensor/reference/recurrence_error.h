@@ -6,18 +6,18 @@
 
 namespace tilewright::reference {
 
-/// Of each step of a recurrence: what its own operators may be off by where the states before it
-/// are right, and what the steps before it left. That is not added up in the worst case, which
-/// grows until it says nothing, but measured: a second run, whose states are moved at each step by
-/// what they may be off by, and twice the largest distance from it along the last dimension.
-/// value: the operator's result. Errors: those of Evaluate.
+/// Returns the error bound of each step of a recurrence: the error of its own operators if the
+/// states before it are correct, and the error that earlier steps pass on. The latter is not added
+/// up in the worst case, which grows beyond use, but measured: a second run moves the states at
+/// each step by their error, and the bound is twice the largest distance from it along the last
+/// dimension. value: the operator's result. Errors: those of Evaluate.
 Result<Tensor> RecurrenceErrorBound(const Operator& op,
                                     std::span<const BoundedTensor* const> inputs,
                                     const Tensor& value, int threads);
 
-/// Cuts the bounds of a recurrence off where they would let through what is wrong: at a hundredth
-/// of the root mean square of the values along the last dimension, or what Compare allows all.
-/// Returns whether there was such a bound.
+/// Cuts off bounds of a recurrence that would accept wrong results: at a hundredth of the root mean
+/// square of the values along the last dimension, or Compare's general tolerance. Returns true if
+/// it cut a bound.
 bool ClampRecurrenceBounds(const Tensor& value, Tensor& error);
 
 }  // namespace tilewright::reference

@@ -8,18 +8,18 @@
 
 namespace tilewright::reference {
 
-/// Sums of floats are taken in double, those of integers in 64 bits.
+/// Type of sums: double for floats, 64 bits for integers.
 template <typename T>
 using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
 
-/// The sum in the type in which the operator adds: 32 bits for narrow integers.
+/// Type in which the operator adds: 32 bits for narrow integers.
 template <typename T>
 SumOf<T> WrapSum(SumOf<T> sum) {
   if constexpr (std::is_integral_v<T> && sizeof(T) <= 4) return static_cast<std::int32_t>(sum);
   return sum;
 }
 
-/// What no element of the type is below, or above: of floats the infinities.
+/// Lower or upper bound of the type; of floats the infinities.
 template <typename T>
 constexpr T LeastOf() {
   using Limits = std::numeric_limits<T>;
@@ -31,7 +31,7 @@ constexpr T GreatestOf() {
   return Limits::has_infinity ? Limits::infinity() : Limits::max();
 }
 
-/// Index with the dimensions that `reduced` names set to zero, as a position in the kept ones.
+/// Position of an index in the kept dimensions: those in `reduced` are set to zero.
 class KeptPosition {
  public:
   KeptPosition(const std::vector<std::int64_t>& shape, const std::vector<bool>& reduced)
@@ -54,10 +54,10 @@ class KeptPosition {
   std::int64_t count_ = 1;
 };
 
-/// Which dimensions a reduction combines.
+/// Returns which dimensions a reduction combines.
 std::vector<bool> ReducedOf(const Operator& op, std::size_t rank);
 
-// How a reduction combines: Start() is what none make, Step() takes one more element in, and
+// Combiners of reductions: Start() is the result of no elements, Step() adds one more element, and
 // Finish() makes the result of `count` of them.
 template <typename T>
 struct SumOfAll {

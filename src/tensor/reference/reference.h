@@ -10,26 +10,27 @@
 
 namespace tilewright {
 
-/// Most that Evaluate takes on. Tensors that fit in memory can ask for years of work; no real
-/// network has an operator that comes near these.
+/// Limits of Evaluate. Tensors that fit in memory can require years of work; operators of real
+/// networks stay far below these limits.
 /// Multiply-adds of an anchor: a quarter of an hour at 1 GMAC/s.
 inline constexpr std::int64_t kMaxMacs = std::int64_t{1} << 40;
-/// Elements that windows of pooling and LRN look at: about a minute.
+/// Elements that windows of pooling and LRN read: about a minute.
 inline constexpr std::int64_t kMaxTaps = std::int64_t{1} << 36;
 
-/// Errors: kUnsupported with the work and the limit, for an operator of these types that is above.
+/// Errors: kUnsupported with the work and the limit, for an operator of these types that exceeds
+/// it.
 Status CheckWork(const Operator& op, std::span<const TensorType> inputs, const TensorType& result);
 
-/// The reference evaluator: what an operator's result is. Plain loops over the tensors in the
-/// operator's own layouts, no code shared with lowering; float32 accumulates in double.
-/// At least 1 GMAC/s per thread on convolutions and matrix products.
-/// threads: at most this many are used.
+/// Reference evaluator: returns an operator's result. Plain loops over the tensors in the
+/// operator's own layouts, without code of lowering; float32 accumulates in double. At least 1
+/// GMAC/s per thread on convolutions and matrix products.
+/// threads: maximum number of threads.
 /// Errors: those of InferType and CheckWork.
 Result<Tensor> Evaluate(const Operator& op, std::span<const Tensor* const> inputs, int threads = 1);
 
-/// A workload and its epilogue, float16 rounded once, at the end; `operands` are those of the steps
-/// that have one, in order, channel operands as [K], tensor operands in the output's layout; weight
-/// is not read if there is none.
+/// Evaluates a workload and its epilogue; float16 is rounded once, at the end. `operands` are those
+/// of the steps that have one, in order: channel operands as [K], tensor operands in the output's
+/// layout. The weight is not read if the workload has none.
 Result<Tensor> EvaluateAnchor(const Workload& workload, const Epilogue& epilogue,
                               const Tensor& data, const Tensor& weight,
                               std::span<const Tensor* const> operands, int threads = 1);
@@ -41,15 +42,16 @@ struct Comparison {
   std::int64_t first_bad = -1;  ///< row-major position of the first element out of bounds, or -1
   bool ok = false;
 };
-/// Of float16 results, and of others that were rounded to float16 on the way: eight units in the
-/// last place. Sums that differ by next to nothing may be rounded to neighbours, what is added to
-/// them afterwards may leave a value that is much smaller, and several operators round one after
-/// the other where a kernel rounds once.
+/// Tolerance of float16 results, and of others that were rounded to float16 on the way: eight units
+/// in the last place. Sums that differ slightly may be rounded to neighbors, a later addition may
+/// leave a much smaller value, and several operators round one after the other where a kernel
+/// rounds once.
 inline constexpr double kToleranceOfFloat16 = 8 * 0x1p-10;
 
-/// Integers must be equal; floats within `tolerance` times the reference's root mean square (none
-/// given: 1e-4, and kToleranceOfFloat16 for float16; float16 may be off by one unit of
-/// the value itself besides), and NaN only where the reference has it.
+/// Compares a result with the reference. Integers must be equal. Floats must be within `tolerance`
+/// times the reference's root mean square (default: 1e-4, and kToleranceOfFloat16 for float16;
+/// float16 may in addition differ by one unit of the value itself). NaN is allowed only where the
+/// reference has it.
 Comparison Compare(const Tensor& result, const Tensor& reference,
                    std::optional<double> tolerance = std::nullopt);
 
