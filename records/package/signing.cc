@@ -1,4 +1,4 @@
-// Hashes, key files and Ed25519 signatures (libsodium). A key file contains lines of a tag, digits
+// Key files and Ed25519 signatures (libsodium). A key file contains lines of a tag, digits
 // and a comment; a secret one is readable only by its owner.
 
 #include "records/package/signing.h"
@@ -28,19 +28,12 @@ constexpr std::string_view kSecretTag = "tilewright-ed25519-secret";
 // A thousand keys with comments; larger files are rejected.
 constexpr std::int64_t kMaxKeyFileBytes = 1 << 18;
 
-static_assert(sizeof(Digest) == crypto_hash_sha256_BYTES);
 static_assert(sizeof(PublicKey::bytes) == crypto_sign_PUBLICKEYBYTES);
 static_assert(SecretKey::kBytes == crypto_sign_SECRETKEYBYTES);
 static_assert(sizeof(Signature) == crypto_sign_BYTES);
 
 const unsigned char* BytesOf(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
-}
-
-int ValueOf(char digit) {
-  if (digit >= '0' && digit <= '9') return digit - '0';
-  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
-  return -1;
 }
 
 /// Words of a key line: tag, digits, and the rest as comment.
@@ -79,43 +72,6 @@ Status WriteNew(const std::string& path, std::string_view text, mode_t mode) {
 }
 
 }  // namespace
-
-Digest Sha256(std::string_view bytes) {
-  Digest digest;
-  crypto_hash_sha256(digest.data(), BytesOf(bytes), bytes.size());
-  return digest;
-}
-
-std::string Sha256Hex(std::string_view bytes) {
-  const Digest digest = Sha256(bytes);
-  return HexText({reinterpret_cast<const char*>(digest.data()), digest.size()});
-}
-
-std::string HexText(std::string_view bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * bytes.size());
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
-
-Result<std::string> ParseHex(std::string_view text, std::size_t size) {
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
-    const int high = ValueOf(text[i]), low = ValueOf(text[i + 1]);
-    if (high < 0 || low < 0) break;
-    bytes += static_cast<char>(high * 16 + low);
-  }
-  if (text.size() != 2 * size || bytes.size() != size) {
-    return InvalidArgument("expected " + std::to_string(2 * size) +
-                           " lower-case hexadecimal digits");
-  }
-  return bytes;
-}
 
 std::string PublicKey::Hex() const {
   return HexText({reinterpret_cast<const char*>(bytes.data()), bytes.size()});

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "records/package/signing.h"
 #include "records/row.h"
+#include "records/validation/digest.h"
 #include "src/base/hash.h"
 
 namespace tilewright::records {
