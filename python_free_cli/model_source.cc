@@ -9,7 +9,7 @@ namespace tilewright::cli {
 namespace {
 
 Status ReadValues(Bindings& bindings) {
-  constexpr std::int64_t kMaxBytes = 256 << 20;  // what the importer makes constants of
+  constexpr std::int64_t kMaxBytes = 256 << 20;  // the importer makes constants of these values
   for (auto& [name, value] : bindings.values) {
     if (!value.text.ends_with(".npy")) continue;
     const std::string place = "--value " + name;

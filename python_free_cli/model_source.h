@@ -13,20 +13,21 @@ class Option;
 
 namespace tilewright::cli {
 
-/// How a model file is read, by every command that reads one: `--shape`, `--dim`, `--value` and
+/// Options of every command that reads a model file: `--shape`, `--dim`, `--value` and
 /// `--requantize`.
 struct ModelArguments {
   BindingTexts bindings;
   std::string requantize = "float";
-  CLI::Option* requantize_option = nullptr;  ///< once declared
+  CLI::Option* requantize_option = nullptr;  ///< set once declared
 
   void Declare(CLI::App& app);
-  /// Reads the files that values name (.npy).
-  /// Errors: those of ParseBindings and of ParseNpy; kInvalidArgument for several sets of sizes.
+  /// Returns the source with the contents of files that values name (.npy).
+  /// Errors: those of ParseBindings and of ParseNpy; kInvalidArgument for several shape variants.
   Result<ModelSource> Source(const std::string& file) const;
-  /// As Source, one for each set of sizes.
+  /// As Source, one for each shape variant.
   Result<std::vector<ModelSource>> Sources(const std::string& file) const;
-  /// Of what is no model file. Errors: kInvalidArgument as "--shape x=1x3: WHY" if any was given.
+  /// For an argument that is not a model file. Errors: kInvalidArgument as "--shape x=1x3: WHY" if
+  /// any option was given.
   Status CheckUnused(std::string_view why) const;
 };
 
