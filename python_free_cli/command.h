@@ -35,15 +35,15 @@ class Command {
   virtual const char* examples() const { return ""; }
   virtual bool hidden() const { return false; }
   virtual void Declare(CLI::App& app) = 0;
-  /// returns the exit code. A Status is printed to standard error and becomes kExitBadInput, or
-  /// kExitFailed for kUnavailable and kInternal.
+  /// Runs the command and returns the exit code. A Status is printed to standard error and becomes
+  /// kExitBadInput, or kExitFailed for kUnavailable and kInternal.
   virtual Result<int> Run() = 0;
 
-  /// What there is to choose from, before Run. It outlives the command.
+  /// Sets the registries. Required before Run; they outlive the command.
   void Use(const plugins::Registries& registries) { registries_ = &registries; }
 
  protected:
-  /// Only for Run: while arguments are declared there are none yet.
+  /// Only for Run: the registries are not set while arguments are declared.
   const plugins::Registries& registries() const;
   const TemplateRegistry& templates() const;
 
@@ -51,8 +51,8 @@ class Command {
   const plugins::Registries* registries_ = nullptr;
 };
 
-/// Every subcommand, in the order of --help. One line each: a new command is one new file and a
-/// line here.
+/// Returns every subcommand, in the order of --help. A new command takes a new file and a line
+/// here.
 std::vector<std::unique_ptr<Command>> AllCommands();
 
 std::unique_ptr<Command> MakeInspectCommand();

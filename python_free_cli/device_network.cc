@@ -1,6 +1,6 @@
-// A network by its target: compiled for a VTA into a folder of streams, and run or verified as a
-// library, on a GPU or in its emulator, or on a simulated VTA. What these have in common is a
-// RunnableNetwork; here it is opened.
+// Networks by target: compiled for a VTA into a folder of streams, and run or verified as a
+// library, on a GPU or in its emulator, or on a simulated VTA. RunnableNetwork is the common
+// interface; this file opens it.
 
 #include "python_free_cli/device_network.h"
 
@@ -35,7 +35,7 @@ using session::OpenNetwork;
 
 namespace {
 
-/// A thread of the emulator does about so much less than a kernel's slowest code.
+/// Approximate ratio of the speed of a kernel's slowest code to an emulated thread.
 constexpr std::int64_t kEmulationFactor = 50;
 
 }  // namespace
@@ -86,7 +86,7 @@ Result<int> CompileForVta(const Plan& plan, OnMiss on_miss, const std::string& f
 
 namespace {
 
-/// Registers the operators of a network before they run; not those of a VTA, whose time is not
+/// Registers the operators of a network before they run, except for a VTA, whose time is not
 /// limited.
 void RegisterOpened(const OpenNetwork& opened, CheckProgress& progress) {
   if (opened.vta == nullptr) {
@@ -209,7 +209,7 @@ Result<int> DeviceNetwork::Run(const ModelSource& source, bool seeded, const Inp
   TW_ASSIGN_OR_RETURN(auto values,
                       inputs.Make(network.inputs(), vta != nullptr ? "quantized" : "ramp"));
   RegisterOpened(opened, progress);
-  if (vta != nullptr) progress.End();  // its operators are not said one by one
+  if (vta != nullptr) progress.End();  // its operators are not reported one by one
   TW_ASSIGN_OR_RETURN(auto results, vta != nullptr ? network.Run(values)
                                                    : RunWithProgress(network, values, progress));
   TW_RETURN_IF_ERROR(outputs.Write(results));

@@ -21,35 +21,36 @@ class App;
 
 namespace tilewright::cli {
 
-/// How a network is cut for a VTA: `--fuse-residuals` and `--no-fuse-residuals`.
+/// Options that control fusion for a VTA: `--fuse-residuals` and `--no-fuse-residuals`.
 struct FuseArguments {
   bool fuse_residuals = false, no_fuse_residuals = false;
 
   void Declare(CLI::App& app);
   bool given() const { return fuse_residuals || no_fuse_residuals; }
-  /// The given choice (SessionSettings::fuse_residuals).
+  /// Returns the given choice (SessionSettings::fuse_residuals).
   /// Errors: kInvalidArgument if both are given.
   Result<std::optional<bool>> Choice() const;
 };
 
-/// True for a folder that `compile --target vta` made.
+/// Returns true for a folder that `compile --target vta` wrote.
 bool IsVtaBundle(const std::string& path);
-/// `compile --target vta`: writes the plan of a model file as a folder. Returns the exit code: with
-/// OnMiss::kFail a convolution without a record is a failure, and nothing is written.
+/// Runs `compile --target vta`: writes the plan of a model file as a folder. Returns the exit code.
+/// With OnMiss::kFail a convolution without a record is a failure, and nothing is written.
 Result<int> CompileForVta(const Plan& plan, OnMiss on_miss, const std::string& folder, bool json);
 
-/// What `run` and `verify` run: a library; or a model file with a target, step by step on a
-/// simulated VTA (also its bundles) or in the emulator of a GPU's threads, or on a GPU as a library
-/// like compile's. Records of other GPUs of the target's generation are taken too, which is told on
-/// standard error, operator by operator.
+/// Network that `run` and `verify` execute: a library; or a model file with a target, step by step
+/// on a simulated VTA (also its bundles) or in the SIMT emulator, or on a GPU as a library like
+/// compile's. Records of other GPUs of the target's generation are used too, with a note on
+/// standard error for each operator.
 class DeviceNetwork {
  public:
-  /// The target and where records come from, how it is cut for a VTA, and the device.
+  /// Declares the options of target, record sources, fusion for a VTA, and device.
   /// traces: also `--vta-trace` and `--vta-cycles`.
   void Declare(CLI::App& app, bool traces);
-  /// What kernels are made by, before the network runs; outlives this.
+  /// Sets the templates. Required before the network runs; they outlive this.
   void Use(const TemplateRegistry& templates) { templates_ = &templates; }
-  /// True if the command line has a target, or names a VTA's bundle; else the file is a library.
+  /// True if the command line has a target, or names a VTA's bundle; otherwise the file is a
+  /// library.
   bool planned(const std::string& file) const { return place_.given() || IsVtaBundle(file); }
   /// True if the target's kernels run on a GPU.
   bool on_gpu() const { return place_.device().launches_grids; }
@@ -57,21 +58,21 @@ class DeviceNetwork {
   /// Errors: kInvalidArgument if arguments were given that only planned networks use.
   Status CheckUnused() const;
 
-  /// Runs the network and prints what it made; of a VTA also the statistics, and a row for each
-  /// kind of layer. seeded: as for LoadForRunning. threads: 0: one, or as the library has it.
+  /// Runs the network and prints its outputs; for a VTA also the statistics, and a row for each
+  /// kind of layer. seeded: as for LoadForRunning. threads: 0: one, or as the library was compiled.
   /// Errors: kInvalidArgument for options of a source that is a library or a VTA's bundle.
   Result<int> Run(const ModelSource& source, bool seeded, const InputArguments& inputs,
                   const OutputArguments& outputs, int threads, bool json,
                   CheckProgress& progress) const;
   /// Compares every operator of a planned network with the reference; for a VTA also the results
-  /// with those of `file`. bundle: made of it by compile; empty: the file itself is planned.
-  /// seeded: as for LoadForRunning. options.progress is told what runs on a GPU.
+  /// with those of `file`. bundle: compiled from the file; empty: the file itself is planned.
+  /// seeded: as for LoadForRunning. options.progress: receives progress on a GPU.
   Result<VerifyReport> Verify(const ModelSource& source, const std::string& bundle, bool seeded,
                               const InputArguments& inputs, VerifyOptions options) const;
 
  private:
   /// Opens a library, a VTA's bundle or a model file. threads: of a VTA's host, or a library.
-  /// timed: on a VTA, by all cycle models. verified: keep the graph as it was read.
+  /// timed: on a VTA, with all cycle models. verified: keep the original graph.
   Result<session::OpenNetwork> Open(const ModelSource& source, bool seeded, int threads, bool timed,
                                     bool verified) const;
   Result<session::OpenNetwork> OpenLibrary(const ModelSource& source, bool seeded,
@@ -79,7 +80,7 @@ class DeviceNetwork {
   Result<session::Session> MakeSession(bool seeded) const;
   Result<Plan> ReadBundle(const std::string& folder, bool seeded) const;
   Status WriteTrace(const Plan& plan) const;
-  /// Of what only a VTA has. Errors: kInvalidArgument if something of it was given.
+  /// Errors: kInvalidArgument if an option was given that only a VTA has.
   Status CheckNoVta() const;
 
   const TemplateRegistry* templates_ = nullptr;

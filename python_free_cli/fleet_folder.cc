@@ -1,6 +1,6 @@
-// fleet.json has the users; nats-server.conf is written from it and from nothing else. Permissions
-// are given by subjects (measure/fleet/subjects.h): what a worker says ends with its name, what is
-// about a job has its user's name in the middle.
+// The users are in fleet.json; nats-server.conf is generated from it alone. Permissions are granted
+// by subject (measure/fleet/subjects.h): subjects of a worker end with its name, subjects of a job
+// contain its user's name.
 
 #include "python_free_cli/fleet_folder.h"
 
@@ -24,10 +24,10 @@ namespace {
 namespace fs = std::filesystem;
 namespace fleet = measure::fleet;
 
-// The servers of a cluster speak to each other on the port that is so much further on.
+// Servers of a cluster connect to each other on the client port plus this offset.
 constexpr int kClusterPorts = 2000;
 constexpr int kMaxPort = 65535;
-// Not in fleet.json, which is the same for all servers.
+// A separate file, because fleet.json is the same for all servers.
 constexpr const char* kServerFile = "server";
 constexpr const char* kRoles = "tuner, worker, builder or admin";
 
@@ -35,7 +35,7 @@ bool IsRole(const std::string& role) {
   return role == "tuner" || role == "worker" || role == "builder" || role == "admin";
 }
 
-/// Readable by its owner alone.
+/// Writes a file that only its owner can read.
 Status WriteSecret(const std::string& path, const std::string& text) {
   const mode_t before = ::umask(0077);
   const Status written = WriteFile(path, text);
@@ -60,7 +60,7 @@ Status RunOpenssl(std::vector<std::string> arguments) {
                      " failed: " + (ended ? ended->ToString() : std::string("it did not end")));
 }
 
-/// An authority of the fleet's own, and the servers' certificate, for ten years.
+/// Creates a certificate authority of the fleet, and the servers' certificate, valid for ten years.
 Status MakeCertificates(const std::string& folder, const std::string& hosts) {
   const auto in = [&folder](const char* name) { return folder + "/" + name; };
   const std::vector<std::string> key = {"-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
@@ -97,7 +97,7 @@ Status MakeCertificates(const std::string& folder, const std::string& hosts) {
   return made;
 }
 
-/// what: names the port, for the message.
+/// Checks a port. what: names the port, for the message.
 Status CheckPort(const std::string& what, const std::string& hosts, std::int64_t port) {
   const bool cluster = hosts.find(',') != std::string::npos;
   const int most = kMaxPort - (cluster ? kClusterPorts : 0);
@@ -109,7 +109,7 @@ Status CheckPort(const std::string& what, const std::string& hosts, std::int64_t
                          std::to_string(most) + why);
 }
 
-/// Hosts with commas, IPv6 addresses without brackets.
+/// Returns hosts separated by commas, IPv6 addresses without brackets.
 std::string WithoutBrackets(const std::string& hosts) {
   std::string text;
   for (std::string one : Split(hosts, ',')) {
@@ -120,7 +120,7 @@ std::string WithoutBrackets(const std::string& hosts) {
   return text;
 }
 
-/// A host as URLs have it: IPv6 addresses in brackets.
+/// Returns a host in URL form: IPv6 addresses in brackets.
 std::string InUrl(const std::string& host) {
   const bool six = host.find(':') < host.size() && !host.starts_with('[');
   return six ? "[" + host + "]" : host;
@@ -260,7 +260,7 @@ Result<FleetFolder> FleetFolder::Open(const std::string& folder) {
     }
     fleet.users_.push_back(std::move(user));
   }
-  if (!json->contains("classes")) return fleet;  // none was opened yet
+  if (!json->contains("classes")) return fleet;  // no class was opened yet
   for (const Json& entry : (*json)["classes"]) {
     if (!entry.is_string() || !fleet::IsName(entry.get<std::string>())) {
       return bad("classes: expected an array of names");
@@ -337,11 +337,11 @@ std::string FleetFolder::url() const {
 
 std::string FleetFolder::ClusterConfiguration() const {
   if (hosts().size() < 2) return {};
-  // Who has no certificate of the fleet's authority is no server of it.
+  // Without a certificate of the fleet's authority, a process cannot join the cluster as a server.
   const std::string port = std::to_string(port_ + kClusterPorts);
   std::vector<std::string> routes;
   for (const std::string& host : hosts()) routes.push_back("tls://" + InUrl(host) + ":" + port);
-  // A server that reads its configuration again must find the name that it has.
+  // A server that reloads its configuration must find its current name.
   const std::string name = server_.empty() ? "" : "server_name: \"" + server_ + "\"\n";
   return name + "cluster {\n  name: \"tilewright\"\n  listen: \"0.0.0.0:" + port +
          "\"\n  tls {\n    cert_file: \"" + path_ + "/server.pem\"\n    key_file: \"" + path_ +
@@ -351,10 +351,10 @@ std::string FleetFolder::ClusterConfiguration() const {
 }
 
 std::string FleetFolder::Configuration() const {
-  // Servers that are named by addresses of one machine alone are reached from nowhere else.
+  // Servers that are named by loopback addresses alone are not reachable from other machines.
   const auto all = hosts();
   const bool here = std::ranges::all_of(all, [](const auto& host) { return IsLoopbackUrl(host); });
-  // A host that is written as a loopback address is what its server listens on.
+  // If a host is written as a loopback address, its server listens on that address.
   const std::string& mine = all.size() == 1 ? all.front() : server_;
   const std::string listen = here ? LoopbackAddress(mine).value_or("127.0.0.1") : "0.0.0.0";
   std::string text =

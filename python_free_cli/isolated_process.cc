@@ -17,7 +17,7 @@ void IsolatedProcess::Declare(CLI::App& app) {
 
 Result<int> IsolatedProcess::Run(const char* command,
                                  const std::function<Result<int>(CheckProgress&)>& body) const {
-  (void)std::fflush(nullptr);  // what is there is not to be written twice
+  (void)std::fflush(nullptr);  // buffered output must not be written twice
   const auto whole = [&](CheckProgress& progress) -> Result<Json> {
     return Json{{"exit", EndCommand(command, [&] { return body(progress); })}};
   };
@@ -45,7 +45,7 @@ Result<std::vector<Tensor>> RunWithProgress(const RunnableNetwork& network,
                                             std::span<const Tensor> inputs,
                                             CheckProgress& progress) {
   if (network.on_gpu()) {
-    progress.End();  // its operators are not said one by one
+    progress.End();  // its operators are not reported one by one
     return network.Run(inputs);
   }
   auto outputs =

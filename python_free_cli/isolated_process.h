@@ -12,27 +12,28 @@ class App;
 
 namespace tilewright::cli {
 
-/// Commands that run compiled code do it in a process of their own: code that crashes or does not
-/// end is named, and ends with exit code 1 like any failure.
+/// Subprocess in which commands run compiled code. An operator that crashes or hangs is named, and
+/// the command ends with exit code 1 like any failure.
 struct IsolatedProcess {
-  /// Longest that one operator may run, of processor time, or three times as long of the clock.
+  /// Maximum processor time of one operator in seconds; the wall-clock limit is three times as
+  /// long.
   double operator_seconds = 60;
 
-  /// `--operator-seconds`.
+  /// Declares `--operator-seconds`.
   void Declare(CLI::App& app);
-  /// Runs the command in a process forked from this one: all of it, what it prints included, so
-  /// that this one has loaded nothing and knows no driver.
-  /// returns its exit code. Errors: kInternal naming the operator that crashed or did not end.
+  /// Runs the command in a process forked from this one, including its output, so that this process
+  /// loads no library and no driver.
+  /// Returns its exit code. Errors: kInternal naming the operator that crashed or hung.
   Result<int> Run(const char* command,
                   const std::function<Result<int>(CheckProgress&)>& body) const;
 };
 
-/// Says which operators a network has, before they run. factor: how much longer they may take than
-/// a library's.
+/// Registers the operators of a network before they run. factor: allowed time relative to a
+/// library's.
 void RegisterOperators(const RunnableNetwork& network, CheckProgress& progress,
                        std::int64_t factor = 1);
-/// Runs it once; which operator of a GPU's library runs nobody is told: to look on, a run would
-/// have to wait after each.
+/// Runs the network once. The operators of a GPU's library are not reported, because a run would
+/// have to synchronize after each.
 Result<std::vector<Tensor>> RunWithProgress(const RunnableNetwork& network,
                                             std::span<const Tensor> inputs,
                                             CheckProgress& progress);

@@ -21,8 +21,8 @@ namespace plugins = tilewright::plugins;
 
 int RunProgram(int argc, char** argv) {
   tilewright::FixupStandardStreams();
-  // A reader that goes away (| head), or a file that may grow no more (ulimit -f), ends a write
-  // with an error instead of a signal.
+  // A closed pipe (| head), or a file size limit (ulimit -f), then ends a write with an error
+  // instead of a signal.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   tilewright::RemoveTempPathsOnSignal();
@@ -33,7 +33,7 @@ int RunProgram(int argc, char** argv) {
   cli::DeclareProgram(app, commands, extensions);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {  // the argument parser's only way to say no
+  } catch (const CLI::ParseError& error) {  // the argument parser reports errors and help this way
     return cli::CheckOutput(cli::EndParsing(app, error));
   }
   if (const tilewright::Status folders = cli::CheckOutputFolders(app); !folders.ok()) {

@@ -9,12 +9,12 @@ class App;
 
 namespace tilewright::cli {
 
-/// Option `--runner`: where candidates run, if not here.
+/// Option `--runner`: command of a runner on another machine.
 struct RunnerArguments : session::Runners {
   void Declare(CLI::App& app);
 };
 
-/// Workers that are this program again, with its plugins and schedules.
+/// Returns the command lines of workers: this program, with its plugins and schedules.
 session::WorkerCommands WorkersOf(const plugins::Registries& registries);
 
 }  // namespace tilewright::cli

@@ -1,5 +1,5 @@
-// What commands that run a network have in common: how its file is read, what its inputs are filled
-// with (files, or made-up values by a rule), and how its outputs are written and shown.
+// Common options of commands that run a network: inputs (files, or synthetic values by a rule), and
+// output and display of results.
 
 #include "python_free_cli/model_io.h"
 
@@ -37,14 +37,14 @@ void PrintTop(const std::string& name, const Tensor& output) {
   }
 }
 
-/// Scale and zero point of a rule for made-up inputs.
+/// Scale and zero point of a rule for synthetic inputs.
 struct Steps {
   double scale;
   std::int64_t zero_point;
 };
 
-/// Nothing for a rule by a name alone.
-/// Errors: kInvalidArgument for a text that is no rule.
+/// Parses a rule; nullopt for a rule without parameters.
+/// Errors: kInvalidArgument for an invalid rule.
 Result<std::optional<Steps>> ParseRule(const std::string& rule) {
   if (rule == "ramp" || rule == "quantized" || rule == "random") return std::optional<Steps>();
   const std::vector<std::string> parts = Split(rule, ':');
@@ -151,7 +151,7 @@ Status OutputArguments::Write(const std::vector<Tensor>& outputs) const {
 
 namespace {
 
-/// An element as a number, every digit of an integer.
+/// Returns an element as a number, with every digit of an integer.
 Json ElementJson(const Tensor& tensor, std::int64_t index) {
   const DataType dtype = tensor.dtype();
   if (!dtype.is_integer() || dtype.bits < 64) return tensor.At(index);

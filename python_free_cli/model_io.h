@@ -18,32 +18,33 @@ class Option;
 
 namespace tilewright::cli {
 
-/// Seed and number of synthetic constants for --json; null if there is none.
+/// Returns seed and number of synthetic constants for --json; null for none.
 nlohmann::ordered_json SyntheticConstantsJson(std::int64_t constants);
 
-/// `--image-fit`, `--image-mean` and `--image-std`. files: the option that they need.
+/// Declares `--image-fit`, `--image-mean` and `--image-std`. files: the option that they require.
 void DeclareImageOptions(CLI::App& app, ImageOptions& options, CLI::Option* files);
 
-/// What the commands that run a network feed it: `--input` and `--made-up`.
+/// Input options of commands that run a network: `--input` and `--made-up`.
 struct InputArguments {
   std::vector<std::string> files;
-  /// Of those that are not given: ramp, quantized, random, or quantized:SCALE:ZERO_POINT; empty:
-  /// the command's default.
+  /// Rule for inputs that are not given: ramp, quantized, random, or quantized:SCALE:ZERO_POINT;
+  /// empty: the command's default.
   std::string rule;
   ImageOptions image;
 
   void Declare(CLI::App& app);
-  /// fallback: the rule of made-up inputs where --made-up is not given.
+  /// fallback: rule of synthetic inputs if --made-up is not given.
   Result<std::vector<Tensor>> Make(const std::vector<ModelValue>& values,
                                    const std::string& fallback = "ramp") const;
 };
 
-/// What they do with its results: `--output`, and the largest elements or, as JSON, all of them.
+/// Output options: `--output`, and printing of the largest elements or, as JSON, of all.
 struct OutputArguments {
   std::vector<std::string> files;
 
   void Declare(CLI::App& app);
-  /// Errors: kInvalidArgument for more files than outputs; those of WriteTensorFile.
+  /// Writes outputs to files. Errors: kInvalidArgument for more files than outputs; those of
+  /// WriteTensorFile.
   Status Write(const std::vector<Tensor>& outputs) const;
 };
 nlohmann::ordered_json OutputsJson(const std::vector<ModelValue>& values,

@@ -7,22 +7,22 @@
 
 #include "src/base/format_printable.h"
 
-// The only way that text gets to standard output and standard error. Names and messages of others
-// (models, records, packages, fleets, plugins) pass through Printable, so that they neither control
-// a terminal nor begin lines of their own.
+// The only functions that write to standard output and standard error. External names and messages
+// (models, records, packages, fleets, plugins) pass through Printable, so that they can neither
+// control a terminal nor forge lines.
 
 namespace tilewright::cli {
 
-/// To standard output, ends of lines kept. Throws what fmt::print throws if it cannot be written.
+/// Writes to standard output, line breaks included. Throws like fmt::print if the write fails.
 void WriteText(std::string_view text);
-/// To standard error, ends of lines kept; what cannot be written is lost: no message is worth a
-/// job.
+/// Writes to standard error, line breaks included. A failed write is ignored: a lost message must
+/// not end a job.
 void WriteMessage(std::string_view text);
-/// To standard error as it is, to move the cursor of a terminal; texts of others are in it as
-/// Printable makes them.
+/// Writes to standard error without escaping, to move the cursor of a terminal; external texts in
+/// it have passed through Printable.
 void WriteToTerminal(std::string_view text);
 
-/// Prints a note of the library as one message on standard error. text: made by FormatPrintable.
+/// Prints a note of the library as one message on standard error. text: from FormatPrintable.
 void PrintNote(const std::string& text);
 
 template <typename... Args>
@@ -34,13 +34,13 @@ void PrintErr(fmt::format_string<CheckedArgument<Args>...> format, Args&&... arg
   WriteMessage(FormatPrintable<Args...>(format, std::forward<Args>(args)...));
 }
 
-/// A message as it is printed: an end of a line stays where two blanks follow, as in lists that the
-/// program makes; all others, of names in it, are escaped.
+/// Returns a message as printed: a line break before two blanks stays, as in lists that the program
+/// makes; all others, which come from names, are escaped.
 std::string PrintableMessage(std::string_view message);
 
-/// To standard output, on one line. What a terminal obeys is escaped, which means the same.
+/// Prints to standard output, on one line. Characters that control a terminal are escaped as JSON.
 void PrintJson(const nlohmann::ordered_json& json);
-/// The same of JSON that is text already.
+/// Prints JSON text in the same way.
 void PrintJsonText(std::string_view json);
 
 }  // namespace tilewright::cli

@@ -13,7 +13,7 @@ void DeclareProgram(CLI::App& app, const std::vector<std::unique_ptr<Command>>& 
   app.description(
       "Tilewright: finds fast schedules for tensor operators, keeps them, and compiles with them");
   SetUpHelp(app);
-  app.require_subcommand(0, 1);  // none: the help; an unknown one is named as not expected
+  app.require_subcommand(0, 1);  // none prints the help; the error names an unknown one
   app.set_version_flag("--version", "tilewright " TILEWRIGHT_VERSION);
   app.footer("`tilewright COMMAND --help` tells more about each, with examples.");
   for (const auto& command : commands) {

@@ -11,8 +11,8 @@
 namespace tilewright::cli {
 
 /// Declares the whole program: its help, its version, and each command with its arguments. app:
-/// new, named "tilewright". What is parsed goes into the commands and, what is brought, into
-/// `brought`; both outlive app.
+/// new, named "tilewright". Parsed values are stored in the commands, and values of extension
+/// options in `brought`; both outlive app.
 void DeclareProgram(CLI::App& app, const std::vector<std::unique_ptr<Command>>& commands,
                     ExtensionArguments& extensions);
 

@@ -52,7 +52,7 @@ void Progress::Update(double done, double total, std::string_view now) {
   std::string state;
   if (total > 0) {
     state = fmt::format("{:.0f} %", 100 * share);
-    // A guess from the first percent would be one from noise.
+    // An estimate from the first percent would be noise.
     if (share > 0.02 && share < 1)
       state += "  eta " + session::ShortDuration(passed * (1 - share) / share);
   } else {
@@ -72,7 +72,7 @@ void Progress::Update(double done, double total, std::string_view now) {
 WorkProgress::WorkProgress(std::string what)
     : progress_(std::move(what), ::isatty(STDERR_FILENO) == 1, clock_) {
   Result<std::thread> thread = StartThread([this] { Loop(); });
-  if (thread.ok()) thread_ = *std::move(thread);  // without it nothing is shown, and nothing lost
+  if (thread.ok()) thread_ = *std::move(thread);  // without the thread no progress is shown
 }
 
 WorkProgress::~WorkProgress() { Stop(); }

@@ -10,24 +10,24 @@
 
 namespace tilewright::cli {
 
-/// "[########............]": how much of `width` characters is done. share: 0 to 1.
+/// Returns "[########............]": a bar of `width` characters. share: 0 to 1.
 std::string ProgressBar(double share, int width);
 
-/// How far a piece of work is, on standard error: nothing in its first second; then a bar that is
-/// redrawn on a terminal, and elsewhere a plain line every ten seconds. Not thread-safe.
+/// Progress display on standard error. Prints nothing in the first second. Then it redraws a bar on
+/// a terminal, and otherwise prints a plain line every ten seconds. Not thread-safe.
 class Progress {
  public:
-  /// what: of every line, "compile". clock: outlives this.
+  /// what: beginning of every line, "compile". clock: outlives this.
   Progress(std::string what, bool terminal, Clock& clock);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   /// Clears the bar.
   ~Progress();
 
-  /// done of total, in any unit; total 0: nobody knows how much there is. now: what is being done,
-  /// behind the bar.
+  /// Updates the display to `done` of `total`, in any unit; total 0: unknown. now: current item,
+  /// printed after the bar.
   void Update(double done, double total, std::string_view now);
-  /// Takes the bar away, so that something else can be written; it comes again with the next Tell.
+  /// Removes the bar, so that other text can be written; the next Update draws it again.
   void Clear();
 
  private:
@@ -35,23 +35,23 @@ class Progress {
   bool terminal_;
   Clock& clock_;
   double begun_;
-  double told_ = -1;  // when something was written last; -1: never
+  double told_ = -1;  // time of the last output; -1: none
   bool drawn_ = false;
 };
 
-/// A Progress for work that does not tell by itself when a moment has passed: a thread draws what
-/// was said last. Everything may be called from any thread. Stop it before the process is forked.
+/// Progress for work that cannot update it regularly: a thread draws the last state. Thread-safe.
+/// Stop it before the process is forked.
 class WorkProgress {
  public:
-  /// what: as for Progress, on standard error of this process.
+  /// what: as for Progress.
   explicit WorkProgress(std::string what);
   WorkProgress(const WorkProgress&) = delete;
   WorkProgress& operator=(const WorkProgress&) = delete;
   ~WorkProgress();
 
-  /// As Progress::Tell.
+  /// As Progress::Update.
   void Set(double done, double total, std::string_view now);
-  /// Ends the thread and takes the bar away; nothing is drawn from then on.
+  /// Ends the thread and removes the bar; nothing is drawn afterwards.
   void Stop();
 
  private:

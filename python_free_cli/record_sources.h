@@ -12,17 +12,16 @@ class App;
 
 namespace tilewright::cli {
 
-/// Options `--key` and `--allow-unsigned`.
+/// Declares `--key` and `--allow-unsigned`.
 void DeclareTrust(CLI::App& app, session::TrustOptions& trust);
 
-/// Options of `query` and `compile` that say where records come from, and how far down an answer
-/// may be.
+/// Options of `query` and `compile` for record sources and the lowest accepted answer level.
 struct RecordArguments : session::RecordSources {
   void Declare(CLI::App& app, const std::string& accept_default);
 };
 
-/// Prints an answer as lines for people; `whole` adds config, record and reason. workload: null if
-/// we have no such operator; `name` then stands for it.
+/// Prints an answer as lines of text; `whole` adds config, record and reason. workload: null for an
+/// operator without an equivalent here; then `name` is printed.
 void PrintAnswer(const Workload* workload, const std::string& name,
                  const records::CatalogAnswer& answer, bool whole);
 

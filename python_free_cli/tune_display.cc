@@ -1,4 +1,4 @@
-// Progress and closing table of a tuning job: lines that are redrawn on a terminal, one line for
+// Progress and closing table of a tuning job: lines that are redrawn on a terminal, or one line for
 // each improvement in a log.
 
 #include "python_free_cli/tune_display.h"
@@ -26,18 +26,18 @@ using session::ShortValue;
 
 namespace {
 
-// Redrawing more often than this is only flicker.
+// Redrawing more often would flicker.
 constexpr double kRedrawSeconds = 0.2;
 
-// More than all of it, and a little for the clock: something was wrong with the roofline.
+// Above 100 % plus clock resolution: the roofline was measured too low.
 constexpr double kBeyondRoofline = 105;
 constexpr std::size_t kMaxLines = 16;  // of tasks on a terminal
 constexpr double kJobLineSeconds = 60;
 constexpr int kJobBarWidth = 20;
-// A quiet machine tells smaller differences.
+// An idle machine has a better resolution.
 constexpr double kCoarse = 0.05;
 
-/// Percent of the roofline that the best config reaches.
+/// Returns the percentage of the roofline that the best config reaches.
 double ShareOf(const RooflineBound& bound, const search::TaskReport& task) {
   const double least = bound.LowerBound(task.best_product_share);
   return task.best_seconds > 0 ? 100 * least / task.best_seconds : 0;
@@ -47,7 +47,7 @@ std::string ShareText(const RooflineBound& bound, const search::TaskReport& task
   return RooflineShareText(bound.LowerBound(task.best_product_share), task.best_seconds);
 }
 
-/// The speed of a task as the display shows it: GFLOP/s, or the value itself.
+/// Returns the speed of a task for the display: GFLOP/s, or the value itself.
 std::string Speed(std::string_view metric, const search::TaskReport& task, double value) {
   return metric == "seconds" ? fmt::format("{:.1f}", task.gflops(value))
                              : ShortValue(metric, value);
@@ -94,7 +94,7 @@ void TuneDisplay::LogDiscarded(const std::string& why) {
 
 void TuneDisplay::StaleFirst(const search::TaskReport& /*task*/, int task_index,
                              std::int64_t configs) {
-  // Above the lines that are redrawn, which come again below it.
+  // Print above the redrawn lines, which follow again.
   if (drawn_lines_ > 0) WriteToTerminal(fmt::format("\x1b[{}A\x1b[J", drawn_lines_));
   drawn_lines_ = 0;
   last_draw_ = -1;
@@ -142,7 +142,7 @@ std::string TuneDisplay::JobLine(double share, double eta_seconds, double trials
   const search::NetworkTimes times = search::TimesOfNetwork(tasks_);
   const std::string which =
       times.without == 0 ? "all" : fmt::format("{} of {} tasks", times.with, tasks_.size());
-  // 99.9 % are not all.
+  // 99.9 % is not complete.
   const double percent = share < 1 ? std::min(99.0, std::floor(100 * share)) : 100;
   return fmt::format("{:.0f} %  eta {}  {} {} (default {})  {:.1f} trials/s", percent,
                      eta_seconds > 0 ? ShortDuration(eta_seconds) : "-", which,

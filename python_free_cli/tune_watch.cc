@@ -23,14 +23,14 @@ struct TuneWatch::State {
   const TemplateRegistry* templates = nullptr;
   std::string store, title;
   SystemClock clock;
-  std::mutex mutex;  // guards what follows, up to the server
+  std::mutex mutex;  // guards the following members, up to the server
   std::string job;
   bool live = true;
   std::optional<report::Document> document;
   double gathered_at = 0, gathering_took = 0;
-  std::optional<report::WatchServer> server;  // last: it ends first, as it uses the others
+  std::optional<report::WatchServer> server;  // last: destroyed first, uses the others
 
-  /// The document, gathered anew where it is old. Errors: the store's.
+  /// Returns the document; gathers it again if it is old. Errors: the store's.
   Result<const report::Document*> Look() {
     const double now = clock.MonotonicSeconds();
     const double pause = std::max(kMinPauseSeconds, kPauseFactor * gathering_took);

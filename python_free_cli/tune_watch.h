@@ -11,12 +11,13 @@ class TemplateRegistry;
 
 namespace tilewright::cli {
 
-/// `tune --watch`: the page of `report`, served while the job runs. It reads the job's store, on a
-/// thread of its own and only when a page asks, and not again before twenty times as long has
-/// passed as that took: the processor is the job's.
+/// Server of `tune --watch`: the page of `report` while the job runs. A separate thread reads the
+/// job's store, only on request of a page, and then not for twenty times as long as the reading
+/// took, so that it takes little processor time from the job.
 class TuneWatch {
  public:
-  /// templates: outlives the watch. store: path of the job's. title: of the page.
+  /// Starts the server. templates: outlives the watch. store: path of the job's store. title: of
+  /// the page.
   /// Errors: those of report::WatchServer, and of making a page.
   static Result<TuneWatch> Start(const TemplateRegistry& templates, const std::string& store,
                                  const std::string& title);
@@ -24,10 +25,10 @@ class TuneWatch {
   TuneWatch& operator=(TuneWatch&&) noexcept;
   ~TuneWatch();
 
-  /// The job to show; until it is told the page waits.
+  /// Sets the job to show; before, the page waits.
   void SetJob(const std::string& name);
   const std::string& address() const;
-  /// Tells open pages that the job is over. Takes at most a quarter of a second.
+  /// Notifies open pages that the job has ended. Takes at most a quarter of a second.
   void Finish();
 
  private:

@@ -17,8 +17,8 @@
 namespace tilewright::cli {
 namespace {
 
-/// The choices in the argument parser's name of a type, "TEXT:{hit,near}" or "ENUM:value in
-/// {crop->1,exact->0} OR {1,0}"; empty if it names none.
+/// Returns the choices in the argument parser's name of a type, "TEXT:{hit,near}" or "ENUM:value in
+/// {crop->1,exact->0} OR {1,0}"; empty for other types.
 std::vector<std::string> ChoicesIn(const std::string& type) {
   const std::size_t open = type.find('{'), close = type.find('}');
   std::vector<std::string> choices;
@@ -29,7 +29,7 @@ std::vector<std::string> ChoicesIn(const std::string& type) {
   return choices;
 }
 
-/// Help with choices and defaults in words.
+/// Help formatter that prints choices and defaults in words.
 class PlainFormatter final : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -45,13 +45,13 @@ class PlainFormatter final : public CLI::Formatter {
   }
 };
 
-/// The command, and the verb of it, that were recognized.
+/// Returns the command, or its subcommand, that was recognized.
 const CLI::App* Deepest(const CLI::App* app) {
   while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
   return app;
 }
 
-/// "tilewright records list".
+/// Returns "tilewright records list".
 std::string FullNameOf(const CLI::App* app) {
   const CLI::App* parent = app->get_parent();
   return parent == nullptr ? app->get_name() : FullNameOf(parent) + " " + app->get_name();
@@ -65,7 +65,7 @@ std::vector<std::string> CommandNames(const CLI::App& app) {
   return names;
 }
 
-/// Words that nothing takes, in the order in which the parser met them.
+/// Returns unused words, in the order in which the parser met them.
 std::vector<std::string> RemainingWords(const CLI::App& app, const CLI::App& deepest) {
   std::vector<std::string> words = deepest.remaining();
   return words.empty() ? app.remaining() : words;
@@ -73,7 +73,7 @@ std::vector<std::string> RemainingWords(const CLI::App& app, const CLI::App& dee
 
 bool IsOptionWord(const std::string& word) { return word.size() > 1 && word.front() == '-'; }
 
-/// Message about a word in the place of a command or verb; empty if there is none.
+/// Returns a message about an unknown command or subcommand; empty if there is none.
 std::string UnknownCommand(const CLI::App& app, const CLI::App& deepest) {
   for (const std::string& word : RemainingWords(app, deepest)) {
     if (IsOptionWord(word)) continue;
@@ -82,7 +82,7 @@ std::string UnknownCommand(const CLI::App& app, const CLI::App& deepest) {
   return {};
 }
 
-/// What is wrong with words that nothing takes; empty if there are none.
+/// Returns a message about unused words; empty if there are none.
 std::string RemainingArguments(const CLI::App& app, const CLI::App& deepest) {
   const std::vector<std::string> words = RemainingWords(app, deepest);
   if (words.empty()) return {};
@@ -99,7 +99,7 @@ std::string RemainingArguments(const CLI::App& app, const CLI::App& deepest) {
   return "'" + Printable(words.front()) + "': one argument too many";
 }
 
-/// The parser's words without its internals.
+/// Returns the parser's message without its internals.
 std::string Reworded(const CLI::App& deepest, const CLI::ParseError& error) {
   std::string text = error.what();
   if (error.get_name() == "RequiredError" && !CommandNames(deepest).empty() &&
@@ -159,7 +159,7 @@ void SetUpHelp(CLI::App& app) {
 }
 
 void TakeOneValueEach(CLI::App& app) {
-  // Patterns of a shell become lists of files: --data pictures/*.jpg.
+  // A shell expands patterns to lists of files: --data pictures/*.jpg.
   constexpr std::array<std::string_view, 3> kFileLists = {"data", "input", "output"};
   const auto options = app.get_options();
   const bool positionals = std::ranges::any_of(
@@ -179,7 +179,7 @@ int EndParsing(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* deepest = Deepest(&app);
   std::string text;
   if (error.get_exit_code() == 0) {
-    // The parser answers --help and --version before it looks at other words.
+    // The parser handles --help and --version before other words.
     if (!CommandNames(*deepest).empty()) text = UnknownCommand(app, *deepest);
     if (text.empty()) {
       app.exit(error);

@@ -11,7 +11,7 @@
 namespace tilewright::cli {
 namespace {
 
-/// Counters of the reference simulator by the names they have there.
+/// Returns the counters of the reference simulator with the names they have there.
 std::vector<std::pair<std::string_view, std::int64_t>> Named(const vta::Statistics& s) {
   return {{"inp_load_nbytes", s.inp_load_nbytes},
           {"wgt_load_nbytes", s.wgt_load_nbytes},
@@ -28,7 +28,7 @@ std::vector<std::pair<std::string_view, std::int64_t>> Named(const vta::Instruct
           {"finish", c.finish}, {"total", c.Total()}};
 }
 
-/// What one or several launches cost together.
+/// Summed cost of one or several launches.
 struct Cost {
   std::vector<std::pair<std::string_view, std::int64_t>> statistics, instructions;
   std::int64_t dram_bytes = 0;
@@ -64,7 +64,7 @@ void AddLaunches(const VtaLaunchCost& launch, int times, Cost& sum) {
   }
 }
 
-/// Of a whole run. Kernels that never ran add nothing but their names.
+/// Returns the cost of a whole run. Kernels that never ran contribute only their names.
 Cost Total(const Plan& plan, const VtaCosts& run) {
   Cost total;
   AddLaunches(VtaLaunchCost(), 0, total);

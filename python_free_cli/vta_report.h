@@ -8,17 +8,18 @@
 
 namespace tilewright::cli {
 
-/// A run as `run --target vta --json` prints it: "vta" (statistics, instructions, bytes, cycles and
-/// engine shares of the network), "layers" (the same of one launch of each kernel) and "operators"
-/// (what ran where, and why).
+/// Returns a run as `run --target vta --json` prints it: "vta" (statistics, instructions, bytes,
+/// cycles and engine shares of the network), "layers" (the same of one launch of each kernel) and
+/// "operators" (device of each operator, and the reason).
 /// models: names of the cycle models the run was timed with.
 nlohmann::ordered_json VtaReportJson(const Plan& plan, const VtaCosts& run,
                                      std::span<const char* const> models);
 
-/// The same as tables.
+/// Prints the same as tables.
 void PrintVtaReport(const Plan& plan, const VtaCosts& run, std::span<const char* const> models);
 
-/// How many operators the host evaluates, and the VTA executes. Copies are neither.
+/// Returns the numbers of operators that the host evaluates and that the VTA executes. Copies are
+/// neither.
 std::int64_t HostSteps(const Plan& plan);
 std::int64_t VtaSteps(const Plan& plan);
 

@@ -15,12 +15,12 @@
 namespace tilewright::cli {
 namespace {
 
-/// Commands that choose, build or explain templates, or search.
+/// Commands that choose, build or explain templates, or that search.
 constexpr std::array<std::string_view, 15> kTakers = {
     "space",   "lower",   "tune",  "query",   "compile", "run",    "verify", "bench",
     "records", "package", "train", "targets", "measure", "worker", "child"};
 
-/// Of the command, and of its verbs.
+/// Adds an option to a command and to its subcommands.
 void AddOption(CLI::App& command, ExtensionArguments& extensions) {
   command
       .add_option("--plugin", extensions.plugins,
@@ -45,7 +45,7 @@ void AddTextsOf(const Result<records::Store>& store, plugins::Registries& regist
                           [](const std::string& why) { PrintErr("schedule left out: {}\n", why); });
 }
 
-/// What was given to an option of a command or of one of its verbs.
+/// Returns the values given to an option of a command or of one of its subcommands.
 std::vector<std::string> GivenTo(const CLI::App& command, const std::string& name) {
   std::vector<std::string> given;
   if (const CLI::Option* option = command.get_option_no_throw(name)) given = option->results();
@@ -75,13 +75,14 @@ Status LoadSchedules(const ExtensionArguments& extensions, plugins::Registries& 
 }
 
 void LoadStoredSchedules(const CLI::App& command, plugins::Registries& registries) {
-  // Of what chooses templates by records, or looks after those.
+  // Commands that choose templates by records, or maintain records.
   constexpr std::array<std::string_view, 11> kAskers = {"space", "lower",   "measure", "tune",
                                                         "query", "compile", "run",     "verify",
                                                         "bench", "package", "train"};
   const std::string name = command.get_name();
   if (std::ranges::count(kAskers, name) == 0 && name != "records" && name != "report") return;
-  // It looks at the texts itself, and at the log beside the store before anybody opens that.
+  // `records check` reads the texts itself, and the write-ahead log next to the store before the
+  // store is opened.
   if (name == "records" && command.got_subcommand("check")) return;
   bool given = false;
   for (const char* option : {"--records", "store", "stores", "from", "--compare"}) {
@@ -95,7 +96,7 @@ void LoadStoredSchedules(const CLI::App& command, plugins::Registries& registrie
   if (!given && own.ok() && FileExists(own->records)) {
     AddTextsOf(records::Store::Open(own->records, records::Store::Mode::kReadOnly), registries);
   }
-  // Whom to trust is the command's to say; a text alone does nothing.
+  // The command reports invalid trust options; a schedule text alone has no effect.
   const auto policy = session::TrustOptions{GivenTo(command, "--key"), true}.Policy();
   if (policy.ok() && name != "package") {
     for (const std::string& path : GivenTo(command, "--package")) {

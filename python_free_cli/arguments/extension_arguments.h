@@ -22,13 +22,13 @@ struct ExtensionArguments {
 /// subcommands; `extensions` gets their values.
 void DeclarePlugins(CLI::App& command, ExtensionArguments& extensions);
 
-/// Adds the templates of `--schedule` files, and of texts that a parent process gave.
+/// Adds the templates of `--schedule` files, and of texts from a parent process.
 /// Errors: kInvalidArgument with file, line and column.
 Status LoadSchedules(const ExtensionArguments& extensions, plugins::Registries& registries);
 
-/// Adds the schedules in the stores and packages that a command was given, in the user's own store
-/// and in the installed packages, so that their records can be served. The command itself reports
-/// sources that cannot be read. command: parsed.
+/// Adds the schedules of the stores and packages that a command names, of the user's own store and
+/// of the installed packages, so that their records can be served. The command itself reports
+/// unreadable sources. command: parsed.
 void LoadStoredSchedules(const CLI::App& command, plugins::Registries& registries);
 
 }  // namespace tilewright::cli

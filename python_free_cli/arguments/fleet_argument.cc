@@ -25,7 +25,7 @@ namespace {
 
 namespace fleet = measure::fleet;
 
-/// Whoever runs this, as a name; "user" where the system has none for it.
+/// Returns the user's name; "user" if the system has no name.
 std::string OwnName() {
   std::array<char, 4096> room{};
   passwd entry{};
@@ -152,7 +152,7 @@ Status FleetArgument::Connect(search::JobSettings& settings) {
   TW_ASSIGN_OR_RETURN(address_, FleetAddress(settings.fleet));
   TW_RETURN_IF_ERROR(CheckBroker(address_, insecure_));
   TW_ASSIGN_OR_RETURN(broker_, fleet::Connect(address_, "tilewright tune"));
-  // A worker that is just starting calibrates for a second or two.
+  // A worker that is starting calibrates for a second or two.
   constexpr double kAskSeconds = 0.7, kMaxSeconds = 20;
   std::vector<FleetClass> classes;
   SystemClock clock;
@@ -189,7 +189,7 @@ fleet::DispatcherSettings FleetArgument::Settings(const search::JobSettings& set
   fleet::DispatcherSettings made;
   std::error_code failed;
   const auto store = std::filesystem::absolute(settings.records, failed).string();
-  // The same command goes on with its job, under another epoch.
+  // The same command resumes its job, under another epoch.
   const std::uint64_t id = Fnv1a64(store + "\n" + settings.graph + "\n" + settings.target + "\n" +
                                    std::to_string(settings.seed) + settings.strategy);
   made.job = {address_.user, HexOf(Mix64(id)).substr(0, 12)};

@@ -16,36 +16,38 @@ class Option;
 
 namespace tilewright::cli {
 
-/// Reads `--fleet`: the address of a broker, or a file that has it with a user's key (as
-/// `tilewright fleet` writes it). Errors: kInvalidArgument; those of reading the file.
+/// Reads `--fleet`: the address of a broker, or a file with the address and a user's key (written
+/// by `tilewright fleet`). Errors: kInvalidArgument; those of reading the file.
 Result<measure::fleet::Address> FleetAddress(const std::string& text);
 
-/// A class of devices, as those of it say.
+/// Class of devices, as its devices announce it.
 struct FleetClass {
   std::string name;
-  measure::fleet::Announcement announcement;  ///< of one of them
+  measure::fleet::Announcement announcement;  ///< of one device of the class
   DeviceFingerprint device;
   int devices = 0;
 };
 
-/// Asks who is there, and waits so long for answers; all classes with devices that measure.
+/// Requests announcements and waits `seconds` for them. Returns all classes with devices that
+/// measure.
 std::vector<FleetClass> FleetClasses(measure::fleet::Broker& broker, double seconds);
 
-/// `--fleet` and what goes with it, of a tuning job.
+/// `--fleet` and the related options of a tuning job.
 class FleetArgument {
  public:
   void Declare(CLI::App& app);
-  /// What was given wins over what the job's file says. Errors: kInvalidArgument.
+  /// Sets the fleet settings of a job. Options override the job's file. Errors: kInvalidArgument.
   Status Into(search::JobSettings& settings) const;
 
   /// Connects, and finds the class of devices that the target is for: `target` "native" becomes
-  /// theirs. Requires settings.fleet. Errors: those of FleetAddress, CheckBroker and Connect;
-  /// kInvalidArgument with the classes that are there, where none is meant.
+  /// theirs. Requires settings.fleet.
+  /// Errors: those of FleetAddress, CheckBroker and Connect; kInvalidArgument with the available
+  /// classes if none matches.
   Status Connect(search::JobSettings& settings);
   bool connected() const { return broker_ != nullptr; }
   measure::fleet::Broker& broker() { return *broker_; }
   const FleetClass& chosen() const { return class_; }
-  /// As the job's tuner. Requires connected().
+  /// Returns the settings of the job's dispatcher. Requires connected().
   measure::fleet::DispatcherSettings Settings(const search::JobSettings& settings) const;
 
  private:

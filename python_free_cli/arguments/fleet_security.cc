@@ -11,12 +11,12 @@
 namespace tilewright::cli {
 namespace {
 
-/// The host of one URL, without brackets; what cannot be read gives "".
+/// Returns the host of one URL, without brackets; "" for an invalid URL.
 std::string HostOf(std::string_view url) {
   const std::size_t scheme = url.find("://");
   if (scheme != std::string_view::npos) url.remove_prefix(scheme + 3);
   url = url.substr(0, url.find_first_of("/?#"));
-  // A user before the host may look like one.
+  // User information before the host may contain text that looks like a host.
   const std::size_t at = url.rfind('@');
   if (at != std::string_view::npos) url.remove_prefix(at + 1);
   if (url.starts_with('[')) {
@@ -25,8 +25,8 @@ std::string HostOf(std::string_view url) {
   }
   const std::size_t colon = url.rfind(':');
   if (colon != std::string_view::npos && url.find(':') != colon) {
-    // Several colons without brackets: an IPv6 address without a port, or nothing that can be read.
-    // With a scheme the last group may be a port: "nats://::1" stays ambiguous.
+    // Several colons without brackets: an IPv6 address without a port, or an invalid text. With a
+    // scheme the last group may be a port: "nats://::1" stays ambiguous.
     in6_addr six{};
     const std::string bare(url);
     const bool address =

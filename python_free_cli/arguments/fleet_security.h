@@ -8,20 +8,21 @@
 
 namespace tilewright::cli {
 
-/// Whether what is said to these brokers stays on this machine: each host of the URL is `localhost`
-/// or a loopback address.
+/// Returns true if messages to these brokers stay on this machine: each host of the URL is
+/// `localhost` or a loopback address.
 bool IsLoopbackUrl(const std::string& url);
-/// The loopback address that a host is written as, IPv6 in brackets, for a server to listen on.
-/// nullopt for names (`localhost`, too) and other addresses.
+/// Returns the loopback address that a host is written as, IPv6 in brackets, for a server to listen
+/// on. nullopt for names (including `localhost`) and other addresses.
 std::optional<std::string> LoopbackAddress(const std::string& host);
 
-/// Whoever reaches the broker of a fleet has its workers run machine code and its tuners store
-/// times. So a broker elsewhere is taken only over TLS and with a key, or where the user says so.
-/// insecure: `--insecure` was given; what that means is said on standard error then.
-/// Errors: kInvalidArgument with what to do.
+/// Checks that a remote broker is protected. Any client of a fleet's broker can make its workers
+/// run machine code and its tuners store times. Therefore a remote broker requires TLS and a key,
+/// or the user's consent.
+/// insecure: `--insecure` was given; then a warning is printed to standard error.
+/// Errors: kInvalidArgument with the options that help.
 Status CheckBroker(const measure::fleet::Address& address, bool insecure);
 
-/// Text of `--insecure` for help.
+/// Help text of `--insecure`.
 inline constexpr const char* kInsecureHelp =
     "Take a broker on another machine that has no TLS and keys: whoever reaches it has code run "
     "here";

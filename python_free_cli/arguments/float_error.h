@@ -12,13 +12,14 @@ class Option;
 
 namespace tilewright::cli {
 
-/// `--float-error`: which templates may be chosen by what they do to floats.
+/// `--float-error`: selects templates by their effect on float results.
 struct FloatErrorArgument {
   std::string value = "bounded";
-  CLI::Option* option = nullptr;  ///< once declared
+  CLI::Option* option = nullptr;  ///< set once declared
 
   void Declare(CLI::App& app);
-  /// All, or those that only order sums another way; these live in the argument.
+  /// Returns all templates, or only those that merely reorder sums; the latter registry is a
+  /// member.
   const TemplateRegistry& Choose(const TemplateRegistry& all);
 
  private:

@@ -14,24 +14,25 @@ class App;
 
 namespace tilewright::cli {
 
-/// What `run` and `verify` put a model file on, where it is not a library already: `--target`,
-/// `--vta-config` and where records come from.
+/// Options that select the device and the records with which `run` and `verify` execute a model
+/// file: `--target`, `--vta-config` and the record options.
 struct NetworkTarget {
   std::string target, vta_config;
   RecordArguments sources;
 
   void Declare(CLI::App& app);
   bool given() const { return !target.empty() || !vta_config.empty(); }
-  /// Of the device that --target means; those of none without a target that is understood.
+  /// Returns the traits of the device that --target names; those of no device without a valid
+  /// target.
   const DeviceTraits& device() const;
-  /// --target; a VTA where only its design is given.
+  /// Parses --target; a VTA if only a design is given.
   Result<Target> Parse() const;
-  /// True if the command line says where records are to come from.
+  /// True if the command line names record sources.
   bool asks_for_records() const;
-  /// Errors: kInvalidArgument if the command line says where records come from, or how they are
-  /// chosen, which a library has no use for.
+  /// Errors: kInvalidArgument if the command line has record options, which a library does not use.
   Status CheckUnused() const;
-  /// Errors: as CheckUnused, also for a target. bundle: a VTA's folder, which has all that in it.
+  /// As CheckUnused, also for a target. bundle: folder of a VTA, which contains target, design and
+  /// configs.
   Status CheckUnusedBy(const std::string& bundle) const;
 
  private:

@@ -11,9 +11,9 @@ class App;
 
 namespace tilewright::cli {
 
-/// For options that a command has, but that mean nothing beside the others that were given.
-/// options: as declared, such as "--runtime".
-/// Errors: kInvalidArgument as "--runtime: WHY" for the first that the command line has.
+/// Rejects options that have no effect with the other given options. options: as declared, such as
+/// "--runtime".
+/// Errors: kInvalidArgument as "--runtime: WHY" for the first one on the command line.
 Status RejectOptions(const CLI::App& app, std::initializer_list<const char*> options,
                      std::string_view why);
 

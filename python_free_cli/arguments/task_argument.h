@@ -23,18 +23,18 @@ struct TargetArguments {
   std::string vta_config, libraries;
   bool no_fuse_residuals = false;
   void Declare(CLI::App& app);
-  /// `--no-fuse-residuals` too, for commands that name tasks of a file.
+  /// Also declares `--no-fuse-residuals`, for commands that name tasks of a file.
   void DeclareWithResiduals(CLI::App& app);
-  /// Errors: those of ParseTarget and CheckResiduals.
+  /// Parses the target. Errors: those of ParseTarget and CheckResiduals.
   Result<Target> Parse() const;
 };
 
-/// A task, its target, and one config of it, as `lower` and `measure` take them.
+/// Task, its target, and one config of it: the arguments of `lower` and `measure`.
 struct CandidateArguments {
   TargetArguments target;
   ModelArguments model;
   std::string task, template_key, config, epilogue;
-  /// Everything but the task.
+  /// Declares all options except for the task.
   void Declare(CLI::App& app);
   struct Parsed {
     search::TuneTask task;

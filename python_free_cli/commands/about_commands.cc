@@ -1,4 +1,4 @@
-// `tilewright targets` and `version`: what this program is and knows.
+// `tilewright targets` and `version`: available targets, templates and formats.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// `tilewright compile`, `run` and `bench`: from a graph and records to a library, and
-// what the library does.
+// `tilewright compile`, `run` and `bench`: from a graph and records to a library, and its results
+// and times.
 
 #include <fmt/format.h>
 
@@ -132,7 +132,7 @@ class CompileCommand final : public Command {
     WorkProgress progress("compile");
     progress.Set(0, 0, "plan");
     options.progress = [&progress](std::string_view stage, std::size_t done, std::size_t total) {
-      if (stage == "check") return progress.Stop();  // it is done by another process
+      if (stage == "check") return progress.Stop();  // another process performs the check
       progress.Set(static_cast<double>(done), static_cast<double>(total), stage);
     };
     TW_ASSIGN_OR_RETURN(auto graphs, ReadSets(sources, std::move(order.graph)));
@@ -141,7 +141,7 @@ class CompileCommand final : public Command {
                      ? CompileImported(graphs.front(), options, output_)
                      : CompileShapeVariants(std::move(graphs), options, output_);
     progress.Stop();
-    if (model.status().code() == StatusCode::kNotFound) {  // the input is fine, records are missing
+    if (model.status().code() == StatusCode::kNotFound) {  // valid input, missing records
       PrintErr("tilewright compile: {}\n", model.status().message());
       return kExitFailed;
     }
@@ -208,7 +208,7 @@ class CompileCommand final : public Command {
     return session::Session(std::move(settings));
   }
 
-  /// The graphs of all sets of sizes; the order has that of the first one.
+  /// Returns the graphs of all shape variants; the outer vector keeps the order of `sources`.
   Result<std::vector<Graph>> ReadSets(std::span<const ModelSource> sources, Graph first) const {
     if (sources.size() > 1 && (format_ != "so" || sources_.rule != "own")) {
       return InvalidArgument(
@@ -223,7 +223,7 @@ class CompileCommand final : public Command {
     return graphs;
   }
 
-  /// What the checks leave open, on standard error; --json has the whole lists.
+  /// Prints the unchecked operators to standard error; --json contains the complete lists.
   static void PrintUnchecked(const CompileCheck& check) {
     constexpr std::size_t kMaxNamed = 5;
     if (!check.ran) {
@@ -401,7 +401,7 @@ class BenchCommand final : public Command {
       options.peaks = target.ok() ? report::PeaksHere(*target) : MeasurePeaks();
     }
     RegisterOperators(model, progress);
-    const auto first = RunWithProgress(model, inputs, progress);  // what is measured is left alone
+    const auto first = RunWithProgress(model, inputs, progress);  // no progress in measured runs
     TW_RETURN_IF_ERROR(first);
     TW_ASSIGN_OR_RETURN(auto report, Bench(model, inputs, options));
     if (json_) {
@@ -448,7 +448,7 @@ class BenchCommand final : public Command {
     return kExitDone;
   }
 
-  /// How the sum of the operators and the time of a run belong together.
+  /// Explains the difference between the sum of the operators and the time of a run.
   static std::string BenchSumText(const BenchReport& report) {
     const double between = report.total_seconds - report.operators_seconds;
     const std::string sum =

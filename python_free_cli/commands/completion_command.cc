@@ -1,5 +1,5 @@
-// `tilewright completion` (hidden): what an installation needs beside the program, made from the
-// commands themselves so that it can not go stale.
+// `tilewright completion` (hidden): manual pages and shell completion, generated from the commands
+// themselves so that they match the program.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,5 +1,5 @@
-// `tilewright doctor`: what of this machine decides over good measurements, and what to do about
-// it.
+// `tilewright doctor`: checks this machine for conditions that affect measurements, and recommends
+// commands.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -32,7 +32,7 @@ int EndCommand(const char* name, const std::function<Result<int>()>& run) {
   Result<int> exit_code = kExitFailed;
   try {
     exit_code = run();
-  } catch (const std::system_error& error) {  // the formatter's way to say that a write failed
+  } catch (const std::system_error& error) {  // the formatter throws this if a write fails
     if (error.code().value() != EPIPE) {
       PrintErr("tilewright {}: standard output: {}\n", name, error.what());
     }

@@ -6,12 +6,12 @@
 
 namespace tilewright::cli {
 
-/// `exit_code`, or the code of a failure if not all that was printed has arrived, which is told. A
-/// reader that went away (| head) has what it wanted.
+/// Returns `exit_code`, or the code of a failure if output was lost, which is reported. A closed
+/// pipe (| head) is not a failure.
 int CheckOutput(int exit_code);
 
-/// Runs a command to its end: prints its error, if there is one, and what was not written of its
-/// output. returns the exit code of the program.
+/// Runs a command to its end: prints its error, if any, and reports lost output. Returns the exit
+/// code of the program.
 int EndCommand(const char* name, const std::function<Result<int>()>& run);
 
 }  // namespace tilewright::cli

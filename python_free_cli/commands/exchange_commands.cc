@@ -1,4 +1,4 @@
-// `records import` and `records export`: the exchange with AutoTVM.
+// `records import` and `records export`: exchange of records with AutoTVM.
 
 #include "python_free_cli/commands/exchange_commands.h"
 
@@ -89,7 +89,7 @@ void PrintRefusals(const records::ImportedFile& file) {
   }
 }
 
-/// With --best: what is not the best of its task, and what is missing.
+/// Prints, for --best, the tasks whose best record cannot be exported.
 void PrintSkippedWinners(const std::vector<records::AutotvmSkippedWinner>& winners) {
   for (std::size_t i = 0; i < std::min(kShownRefusals, winners.size()); ++i) {
     const records::AutotvmSkippedWinner& winner = winners[i];
@@ -158,7 +158,7 @@ Result<int> ExchangeCommands::Import() {
   if (path.empty()) {
     TW_ASSIGN_OR_RETURN(path, DefaultStorePath(!dry_run_));
   }
-  if (dry_run_ && !FileExists(path)) {  // a dry run makes no store
+  if (dry_run_ && !FileExists(path)) {  // a dry run creates no store
     TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-dry-run"));
     scratch.emplace(std::move(folder));
     path = scratch->path() + "/records.db";

@@ -15,15 +15,16 @@ class TemplateRegistry;
 
 namespace tilewright::cli {
 
-/// The user's own store, which a command uses when none is named. `make_folder`: create its folder
-/// if it is missing. Errors: kInvalidArgument if nothing says where the user's files are.
+/// Returns the path of the user's own store, the default of all commands. `make_folder`: create its
+/// folder if it is missing. Errors: kInvalidArgument if the environment does not determine the
+/// user's folders.
 Result<std::string> DefaultStorePath(bool make_folder);
 
-/// `records import` and `records export`: logs of AutoTVM in and out.
+/// `records import` and `records export`: import and export of AutoTVM logs.
 class ExchangeCommands {
  public:
   void Declare(CLI::App& records);
-  /// True if the command line named one of them.
+  /// True if the command line has one of the two subcommands.
   bool chosen() const { return !subcommand_.empty(); }
   Result<int> Run(const TemplateRegistry& templates);
   static const char* Examples();

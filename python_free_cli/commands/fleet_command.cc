@@ -1,4 +1,4 @@
-// `tilewright fleet`: sets a fleet up, shows who is there, and tells devices and jobs what to do.
+// `tilewright fleet`: sets up a fleet, shows its members, and controls devices and jobs.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -40,7 +40,7 @@ const char* StateName(fleet::DeviceState state) {
   }
 }
 
-/// What was heard in a few seconds.
+/// Messages received in a few seconds.
 struct Seen {
   struct Device {
     std::string device_class;
@@ -55,15 +55,15 @@ struct Seen {
   std::map<std::string, Device> devices;
   std::map<std::string, Job> jobs;
   std::vector<std::string> others;  // of another version
-  bool builders = false;            // somebody builds for others
+  bool builders = false;            // a worker builds for other machines
 };
 
 Seen Listen(fleet::Broker& broker, double seconds) {
   Seen seen;
   SystemClock clock;
   (void)broker.Publish(fleet::kDiscoverySubject, "");
-  // Rates need two words of each device, which would say one every two seconds: they are asked
-  // again near the end.
+  // A rate needs two announcements of a device, which are sent every two seconds. A second request
+  // near the end yields the second one.
   constexpr double kAnswerSeconds = 0.4;
   constexpr std::size_t kMaxOthers = 100;
   const double until = clock.MonotonicSeconds() + seconds;
@@ -111,7 +111,7 @@ double Rate(double first, double last, double seconds) {
   return seconds > 0 ? std::max(0.0, last - first) / seconds : 0;
 }
 
-/// Jobs, and classes, that wait for somebody who builds.
+/// Returns a warning for each class, with its waiting jobs, that has no builder.
 std::vector<std::string> WaitForBuilders(const Seen& seen) {
   if (seen.builders) return {};
   std::map<std::string, int> measure_only;
@@ -323,7 +323,7 @@ class FleetCommand final : public Command {
     if (!FileExists(kServer)) {
       return Unavailable(std::string(kServer) + " is not there: install nats-server (on Debian)");
     }
-    // The server is this process from here on: whoever started it ends it.
+    // From here on this process is the server; the caller ends it by a signal.
     const std::string configuration = opened.configuration();
     ::execl(kServer, kServer, "-c", configuration.c_str(), nullptr);
     return Unavailable(std::string(kServer) + ": " + ErrnoReason());
@@ -346,7 +346,8 @@ class FleetCommand final : public Command {
     return kExitDone;
   }
 
-  /// A tuner may make queues in its streams, and no streams: they are made for all who may tune.
+  /// Creates the streams of a class for all users that may tune. A tuner may create queues in its
+  /// streams, but no streams.
   static Status MakeStreams(const std::string& admin, const std::vector<std::string>& users,
                             const std::vector<std::string>& classes) {
     TW_ASSIGN_OR_RETURN(auto address, FleetAddress(admin));
@@ -366,7 +367,7 @@ class FleetCommand final : public Command {
 
   Result<int> OpenClass() {
     TW_RETURN_IF_ERROR(fleet::CheckName("the class", device_));
-    // Without keys everybody may everything.
+    // Without keys every user has all permissions.
     if (fleet_.find("://") != std::string::npos) {
       TW_RETURN_IF_ERROR(MakeStreams(fleet_, {""}, {device_}));
       return kExitDone;
@@ -388,8 +389,9 @@ class FleetCommand final : public Command {
     return kExitDone;
   }
 
-  /// heard: what the one that is meant says all the time. One that is busy is slow to answer, and
-  /// hears it nevertheless: it is told first, and then asked whether it is there.
+  /// Publishes a control message and waits for a sign of life of its receiver. heard: subject that
+  /// the receiver publishes to regularly. A busy receiver answers late but still gets the message;
+  /// therefore the message is sent first, and the discovery request second.
   Result<int> Tell(const std::string& heard, const std::string& subject,
                    const std::string& action) {
     TW_ASSIGN_OR_RETURN(auto broker, Reach());
@@ -399,7 +401,7 @@ class FleetCommand final : public Command {
     constexpr double kSeconds = 5;
     TW_RETURN_IF_ERROR(broker->Flush(kSeconds));
     const double offline_seconds = fleet::DeviceRegistry::Settings().offline_seconds;
-    // What one may not say is answered on its own, and maybe after what others say.
+    // A rejection arrives as a separate event, possibly after messages of others.
     constexpr double kAnswerSeconds = 0.2;
     SystemClock clock;
     const double until = clock.MonotonicSeconds() + offline_seconds;
@@ -419,7 +421,7 @@ class FleetCommand final : public Command {
                     "status` shows",
                     device_, offline_seconds));
   }
-  /// Two names with a dot between them.
+  /// Parses two names with a dot between them.
   Result<std::pair<std::string, std::string>> TwoNames(const char* what) const {
     const auto words = Split(device_, '.');
     if (words.size() != 2 || !fleet::IsName(words[0]) || !fleet::IsName(words[1])) {
@@ -439,7 +441,7 @@ class FleetCommand final : public Command {
     return Tell(fleet::JobSubject("*", job), fleet::JobControlSubject(job), "cancel");
   }
 
-  /// A server that runs is told to read its configuration again.
+  /// Makes a running server reload its configuration. Returns false if none runs here.
   static bool Reload(const FleetFolder& folder) {
     constexpr std::int64_t kMaxBytes = 64;
     const auto text = ReadFile(folder.process_file(), kMaxBytes);

@@ -1,4 +1,4 @@
-// `tilewright inspect`, `tasks` and `model`: graphs in, what is in them out.
+// `tilewright inspect`, `tasks` and `model`: contents of model files, and built-in networks.
 
 #include <fmt/format.h>
 
@@ -29,8 +29,7 @@
 namespace tilewright::cli {
 namespace {
 
-/// Whether `compile` would take a network.
-/// Errors: what it would refuse it for.
+/// Checks that `compile` accepts a network. Errors: those of compile.
 Status CheckTaken(const TemplateRegistry& templates, const std::string& file, Graph graph,
                   const Target& target) {
   if (Status status = CheckMemory(graph); !status.ok()) return status.WithContext(file);
@@ -39,7 +38,7 @@ Status CheckTaken(const TemplateRegistry& templates, const std::string& file, Gr
   options.templates = &templates;
   options.target = target;
   auto device = DeviceFor(target);
-  if (device.ok()) options.device = *std::move(device);  // else one of no records
+  if (device.ok()) options.device = *std::move(device);  // otherwise a device without records
   const Status status = CheckCompiles(std::move(graph), options);
   return status.ok() ? status : status.WithContext(file);
 }

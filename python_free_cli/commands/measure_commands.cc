@@ -1,5 +1,5 @@
-// Hidden: `tilewright measure` repeats one trial; `tilewright child` is the measurer's child
-// process.
+// Hidden commands: `tilewright measure` repeats one trial; `tilewright child` is the measurer's
+// child process.
 
 #include <fmt/format.h>
 
@@ -95,14 +95,14 @@ class MeasureCommand final : public Command {
     measure::Request request;
     request.candidate = candidate;
     TW_RETURN_IF_ERROR(measurer.Submit(std::move(request)));
-    constexpr double kLimitSeconds = 1200;  // the measurer's own limits are far below
+    constexpr double kLimitSeconds = 1200;  // much longer than the measurer's own limits
     TW_ASSIGN_OR_RETURN(auto reply, measurer.Next(kLimitSeconds));
     if (!reply.has_value()) return Unavailable("no answer from the measurer");
     return reply->trial;
   }
 
-  /// Of an algorithm that rounds otherwise than sums do: what the default kernel without such an
-  /// algorithm is off by, of the same operands.
+  /// For an algorithm that rounds differently from plain sums: returns the error of the default
+  /// kernel without such an algorithm, for the same operands.
   std::string ErrorBeside(const TemplateEntry& entry, const Candidate& candidate,
                           measure::Measurer& measurer) const {
     if (entry.only_reorders_sums) return {};
@@ -113,7 +113,7 @@ class MeasureCommand final : public Command {
       auto trial = TrialOf({candidate.task, candidate.epilogue, std::string(other->key),
                             other->version, *std::move(config)},
                            measurer);
-      if (!trial.ok() || trial->outcome != Outcome::kOk) continue;  // what was measured stands
+      if (!trial.ok() || trial->outcome != Outcome::kOk) continue;  // optional
       return fmt::format(" ({} {:.1e})", other->key, trial->max_abs_error);
     }
     return {};
@@ -159,7 +159,7 @@ class MeasureCommand final : public Command {
     return kExitDone;
   }
 
-  /// Without a device: whether it is right, and no word of how fast.
+  /// Verifies the candidate in the SIMT emulator, without a time.
   Result<int> Emulate(const Candidate& candidate) const {
     const measure::SimtResult verdict = measure::VerifyInSimt(templates(), candidate);
     if (verdict.outcome != Outcome::kOk) {
@@ -220,7 +220,7 @@ void RunnerArguments::Declare(CLI::App& app) {
                  "tilewright-runner'; several "
                  "times for several of the same device")
       ->allow_extra_args(false)
-      ->check([](const std::string& text) {  // of a variable that is not set: no way to say "here"
+      ->check([](const std::string& text) {  // the command comes from an unset variable
         return text.empty() ? std::string("expected a command") : std::string();
       });
 }

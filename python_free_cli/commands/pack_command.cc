@@ -1,4 +1,4 @@
-// `tilewright pack`: the layout of a quantized graph for a VTA.
+// `tilewright pack`: changes the layout of a quantized graph for a VTA.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// `tilewright package`: records as files that are built, signed, verified and installed.
+// `tilewright package`: builds, signs, verifies and installs packages of records.
 
 #include <fmt/format.h>
 
@@ -33,7 +33,7 @@ Json ManifestJson(const records::PackageManifest& manifest) {
   return *ParseJson(manifest.ToText());
 }
 
-/// Package files: the ones named, and those in folders that are named, by name.
+/// Returns package files: the named ones, and those in named folders, by name.
 Result<std::vector<std::string>> PackageFiles(const std::vector<std::string>& arguments) {
   std::vector<std::string> files;
   for (const std::string& argument : arguments) {
@@ -55,7 +55,7 @@ Result<std::vector<std::string>> PackageFiles(const std::vector<std::string>& ar
   return files;
 }
 
-/// Every installed package, in the order in which they are asked.
+/// Returns every installed package, in lookup order.
 Result<records::InstalledList> AllInstalled() {
   records::InstalledList all;
   for (const std::string& root : session::PackageRoots()) {
@@ -102,7 +102,7 @@ class PackageCommand final : public Command {
   Result<int> Query();
   Result<int> Keygen();
   Result<int> Trust();
-  /// The records of a package file, or of an installed package of this name.
+  /// Opens the records of a package file, or of an installed package of this name.
   Result<records::Store> OpenEither(const std::string& which);
   Status AddTrusted(const records::PublicKey& key, const std::string& comment);
 
@@ -308,7 +308,7 @@ Result<int> PackageCommand::Install() {
     };
     auto installed = install();
     if (!installed.ok()) {
-      // The others of a folder are installed all the same; the exit code tells.
+      // The other packages of a folder are installed; the exit code reports the failure.
       if (first.ok()) first = installed.status();
       if (files.size() > 1) PrintErr("refused: {}\n", installed.status().message());
       out.push_back({{"file", file}, {"ok", false}, {"reason", installed.status().message()}});

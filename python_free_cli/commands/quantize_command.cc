@@ -1,4 +1,4 @@
-// `tilewright quantize`: a float graph to one of integers, pass by pass.
+// `tilewright quantize`: quantizes a float graph to integers, pass by pass.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -100,7 +100,7 @@ class QuantizeCommand final : public Command {
     progress.Set(0, 0, "reference results");
     TW_RETURN_IF_ERROR(MeasureReference(graph, options));
     std::vector<quantize::IntegerValue> values;
-    const std::size_t known = graph.notes.size();  // printed while it was read
+    const std::size_t known = graph.notes.size();  // number of notes printed during reading
     auto result = Quantize(std::move(graph), options, values);
     progress.Stop();
     progress_ = nullptr;
@@ -145,8 +145,8 @@ class QuantizeCommand final : public Command {
     return config.Check();
   }
 
-  /// --calibrate: a mode, or auto, which also chooses what else is good for the results on a CPU
-  /// and not given.
+  /// Sets --calibrate: a mode, or auto, which also sets other fields that improve results on a CPU
+  /// and are not given.
   Status SetCalibration(quantize::Config& config, const std::set<std::string>& given) const {
     if (given.contains("calibrate_mode")) {
       return InvalidArgument("--calibrate and calibrate_mode are the same; expected one of them");
@@ -169,7 +169,8 @@ class QuantizeCommand final : public Command {
     return ExportRelay(graph, split);
   }
 
-  /// Missing contents are made up where something looks at them: a pass, or a file's reader.
+  /// Loads the graph. Missing contents become synthetic if a pass or the reader of the file needs
+  /// them.
   Result<Graph> LoadForQuantizing(const std::vector<std::string>& passes) const {
     const bool listing_only =
         output_.empty() && std::ranges::all_of(passes, [](const std::string& pass) {
@@ -179,7 +180,7 @@ class QuantizeCommand final : public Command {
     TW_ASSIGN_OR_RETURN(auto graph, listing_only
                                         ? LoadGraph(source)
                                         : session::LoadForRunning(source, false, PrintNote));
-    return UnrollRecurrences(std::move(graph));  // Relay text has none
+    return UnrollRecurrences(std::move(graph));  // Relay text has no recurrences
   }
 
   Status CheckOptions(const quantize::PipelineOptions& options) const {
@@ -211,15 +212,16 @@ class QuantizeCommand final : public Command {
   }
 
   bool IsAuto() const { return calibrate_ == "auto"; }
-  /// Whether the passes end with a network whose results are to be near those of the float one.
+  /// Returns true if the passes end with a network whose results approximate the float network's.
   static bool Ends(const quantize::PipelineOptions& options) {
     return options.passes.back() == "realize" || options.passes.back() == "simulate";
   }
 
-  /// How many inputs results are compared on. Where modes are told apart by them, as many as there
-  /// are, but for networks that the reference evaluator takes minutes for; always the same number.
+  /// Returns the number of inputs on which results are compared. If it is used to choose a mode, it
+  /// is the number of samples, but fewer for networks that the reference evaluator would run for
+  /// minutes. The result is deterministic.
   std::size_t JudgingCount(const Graph& graph, std::size_t samples) const {
-    constexpr double kMaxMacs = 2e10;  // in a network of each mode
+    constexpr double kMaxMacs = 2e10;  // summed over the inputs, for each mode
     if (check_ >= 0) return static_cast<std::size_t>(check_);
     if (!IsAuto()) return synthetic_inputs_ ? 1 : 2;
     const double fit = kMaxMacs / std::max(quantize::MacsOf(graph), 1.0);
@@ -227,7 +229,7 @@ class QuantizeCommand final : public Command {
         2, static_cast<std::size_t>(std::min(fit, static_cast<double>(samples))));
   }
 
-  /// The results of the float network, to compare with; made-up inputs where none are given.
+  /// Computes the reference results of the float network, on synthetic inputs if none are given.
   Status MeasureReference(const Graph& graph, quantize::PipelineOptions& options) {
     if (!Ends(options)) return {};
     synthetic_inputs_ = options.samples.empty();
@@ -253,7 +255,7 @@ class QuantizeCommand final : public Command {
     return {};
   }
 
-  /// The passes; with --calibrate auto once for each mode, of which the best one stays.
+  /// Runs the passes; with --calibrate auto once for each mode, and keeps the best result.
   Result<Graph> Quantize(Graph graph, quantize::PipelineOptions& options,
                          std::vector<quantize::IntegerValue>& values) {
     if (!IsAuto()) {
@@ -442,9 +444,9 @@ class QuantizeCommand final : public Command {
   bool json_ = false, reduce_range_ = false;
 
   std::vector<quantize::FloatLayer> left_;
-  std::vector<quantize::Sample> made_;         // inputs to judge by, where none are given
-  std::span<const quantize::Sample> judging_;  // those, or samples of the options
-  std::vector<quantize::Sample> expected_;     // the float network's outputs; none: not judged
+  std::vector<quantize::Sample> made_;         // synthetic inputs, if none are given
+  std::span<const quantize::Sample> judging_;  // these inputs, or samples of the options
+  std::vector<quantize::Sample> expected_;     // outputs of the float network; empty: no comparison
   std::vector<std::string> output_names_;
   bool synthetic_inputs_ = false;
   quantize::Quality quality_;

@@ -1,4 +1,4 @@
-// `tilewright query` and `tilewright records`: what a store knows and answers.
+// `tilewright query` and `tilewright records`: lookups and maintenance of record stores.
 
 #include <fmt/format.h>
 
@@ -60,7 +60,7 @@ class QueryCommand final : public Command {
   }
   Result<int> Run() override {
     TW_ASSIGN_OR_RETURN(auto accept, sources_.Accept());
-    // AutoTVM's rule answers for targets, and tasks, that we can make no code for.
+    // AutoTVM's rule also serves targets and tasks without code generation.
     const bool own = sources_.rule == "own";
     const bool as_written = !own && target_.vta_config.empty();
     if (as_written) {
@@ -87,7 +87,7 @@ class QueryCommand final : public Command {
     }
     Json list = Json::array();
     std::map<records::AnswerLevel, int> counts;
-    MetricSums sums;  // of what --prefer chose
+    MetricSums sums;  // of the records chosen by --prefer
     for (Asked& one : asked) {
       records::LookupRequest request;
       request.templates = &chosen;
@@ -107,7 +107,7 @@ class QueryCommand final : public Command {
                                          own ? target->ToString() : autotvm->target.text));
       if (!json_) PrintAnswer(request.workload, one.text, answer, asked.size() == 1);
     }
-    // What nobody has measured, nor asked for, is no sum.
+    // Metrics without a measured value that were not requested are not printed.
     std::erase_if(sums, [&](const auto& one) {
       const bool asked_for = one.first == prefer->minimized || one.first == prefer->limited;
       return one.second.unknown == static_cast<int>(asked.size()) && !asked_for;
@@ -115,7 +115,7 @@ class QueryCommand final : public Command {
     if (json_) {
       Json json = {{"answers", list}};
       for (const auto& [metric, sum] : sums) {
-        // A part of a sum looks like all of it.
+        // A partial sum would look like a complete one.
         json["sums"][metric] = sum.unknown == 0 ? Json(sum.value) : Json();
         if (sum.unknown > 0) json["sums_unknown"][metric] = sum.unknown;
       }
@@ -144,14 +144,14 @@ class QueryCommand final : public Command {
     std::int64_t uses = 1;
   };
 
-  /// Of all uses of a network's tasks.
+  /// Sum over all uses of a network's tasks.
   struct MetricSum {
     double value = 0;
-    int unknown = 0;  ///< tasks of which it is not known
+    int unknown = 0;  ///< number of tasks without a value
   };
   using MetricSums = std::map<std::string, MetricSum>;
 
-  /// Only a hit is of the task itself.
+  /// Only a hit is a record of the task itself.
   static void AddTo(MetricSums& sums, const records::CatalogAnswer& answer, const Target& target,
                     std::int64_t uses) {
     for (const std::string& metric : MetricsOf(target)) {
@@ -165,13 +165,13 @@ class QueryCommand final : public Command {
     }
   }
 
-  /// A limit is of all uses of a network's tasks together, also where it has one task.
+  /// A limit applies to all uses of a network's tasks together, also for a network with one task.
   bool IsNetwork(const std::vector<Asked>& asked) const {
     return asked.size() > 1 ||
            (task_.find_first_of("(#") == std::string::npos && !task_.ends_with(".tw"));
   }
 
-  /// Exit code 1 if some task has no front.
+  /// Returns exit code 1 if a task has no front.
   Result<int> PrintFronts(const std::vector<Asked>& asked, const TemplateRegistry& chosen,
                           const Target& target, const DeviceFingerprint& device,
                           records::Catalog& catalog) const {
@@ -230,7 +230,7 @@ class QueryCommand final : public Command {
     return asked;
   }
 
-  /// A tuple is asked for as it is: it may name a task that we have no operator for.
+  /// A tuple is looked up as written: it may name a task without an operator in this program.
   Result<std::vector<Asked>> AutotvmTasksOf(const Target& target) const {
     const bool is_tuple = !task_.empty() && (task_.front() == '(' || task_.front() == '[');
     if (!is_tuple) return TasksOf(target);

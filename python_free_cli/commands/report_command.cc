@@ -1,4 +1,4 @@
-// `tilewright report`: what stores say about jobs, as a page, as text, or as JSON.
+// `tilewright report`: the jobs of stores as a page, as text, or as JSON.
 
 #include <fmt/format.h>
 
@@ -122,7 +122,7 @@ class ReportCommand final : public Command {
     return {};
   }
 
-  /// Plans the model as `compile` would with these stores, for the target and the device of the
+  /// Plans the model as `compile` does with these stores, for the target and the device of the
   /// newest job.
   Status AddNetwork(report::Document& document) const {
     const report::JobPage& job = document.jobs.front();

@@ -1,5 +1,5 @@
-// `tilewright space` and `tilewright lower`: what there is to choose from, and what a choice
-// becomes.
+// `tilewright space` and `tilewright lower`: the config spaces of a task, and the code of one
+// config.
 
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@
 namespace tilewright::cli {
 namespace {
 
-// Values of one knob that are printed before "…".
+// Number of values of one knob that are printed before "…".
 constexpr std::int64_t kShownValues = 12;
 
 class SpaceCommand final : public Command {
@@ -184,7 +184,7 @@ class LowerCommand final : public Command {
     return kExitDone;
   }
 
-  /// What the simulator counts, and how each engine spends its time by every cycle model.
+  /// Prints the simulator's counters, and the utilization of each engine by every cycle model.
   static Result<int> PrintCost(const Target& target, const vta::Stream& stream) {
     auto vta = VtaTargetOf(target);
     TW_RETURN_IF_ERROR(vta);
@@ -220,7 +220,7 @@ class LowerCommand final : public Command {
     const LaunchPlan plan = PlanLaunches(program);
     for (const KernelResources& kernel : kernels) {
       const auto launch = std::ranges::find(plan.launches, kernel.kernel, &Launch::name);
-      // ptxas does not see what the launch gives.
+      // ptxas does not include the shared memory that the launch allocates.
       const std::int64_t given = launch == plan.launches.end() ? 0 : launch->dynamic_shared_bytes();
       PrintOut(
           "{}: {} registers, {} bytes of shared memory, {} bytes of stack, spills: {} bytes "

@@ -1,5 +1,5 @@
-// Verbs of `tilewright records`: each opens its stores, does one thing that records/ offers, and
-// prints what came of it as a table or as JSON.
+// Subcommands of `tilewright records`: each opens its stores, calls one function of records/, and
+// prints the result as a table or as JSON.
 
 #include "python_free_cli/commands/store_subcommands.h"
 
@@ -27,7 +27,7 @@ std::string NameOf(const std::string& workload_key) {
   return workload.ok() ? session::ShortName(*workload) : workload_key;
 }
 
-/// The metric of a target's trials.
+/// Returns the metric of a target's trials.
 std::string MetricOfText(const std::string& target_text) {
   auto target = Target::Parse(target_text);
   return target.ok() ? MetricOf(*target) : "seconds";

@@ -12,12 +12,12 @@ class App;
 
 namespace tilewright::cli {
 
-/// The verbs of `tilewright records` that look after stores: stats, best, merge, split, prune,
+/// Subcommands of `tilewright records` that maintain stores: stats, best, merge, split, prune,
 /// check, backup, vacuum, export-csv.
 class StoreSubcommands {
  public:
   void Declare(CLI::App& app);
-  /// True if one of them was given.
+  /// True if the command line has one of them.
   bool chosen() const { return run_ != nullptr; }
   /// Requires chosen().
   Result<int> Run(const TemplateRegistry& templates) {
@@ -27,7 +27,7 @@ class StoreSubcommands {
 
  private:
   using Subcommand = Result<int> (StoreSubcommands::*)();
-  /// A verb with the argument `store` and the flag --json.
+  /// Adds a subcommand with the argument `store` and the flag --json.
   CLI::App* Add(CLI::App& app, const char* name, const char* summary, Subcommand run);
 
   Result<int> Stats();

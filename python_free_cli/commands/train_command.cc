@@ -1,4 +1,4 @@
-// `tilewright train`: a cost model from stored trials, for configs without measuring.
+// `tilewright train`: trains a cost model on stored trials, for configs without measurements.
 
 #include <fmt/format.h>
 
@@ -17,12 +17,12 @@
 namespace tilewright::cli {
 namespace {
 
-/// How good a model's first choice among the trials of tasks it has not seen is.
+/// Quality of a model's first choice among the trials of held-out tasks.
 struct HeldOut {
   int tasks = 0;
   double first_choice = 1;  ///< its throughput relative to the task's best: geometric mean
   double worst = 1;
-  double median_trial = 1;  ///< what a choice at random is worth in the middle: geometric mean
+  double median_trial = 1;  ///< median throughput relative to the best: geometric mean
 };
 
 Result<HeldOut> Judge(const cost_model::CostModel& model, const cost_model::Dataset& data) {
@@ -32,7 +32,7 @@ Result<HeldOut> Judge(const cost_model::CostModel& model, const cost_model::Data
   std::ptrdiff_t begin = 0;
   for (std::size_t group = 0; group < data.group_sizes.size(); ++group) {
     const auto end = begin + static_cast<std::ptrdiff_t>(data.group_sizes[group]);
-    if (!data.group_weights.empty() && data.group_weights[group] < 1) {  // measured in noise
+    if (!data.group_weights.empty() && data.group_weights[group] < 1) {  // noisy
       begin = end;
       continue;
     }
@@ -87,7 +87,7 @@ class TrainCommand final : public Command {
     const auto held_out = [this](const Task& task) {
       return static_cast<double>(Mix64(Fnv1a64(task.workload.Key())) % 1000) < 1000 * hold_out_;
     };
-    // Seconds, cycles and what makes them differ from kind to kind of target: a model is for one.
+    // Metrics and their causes differ between kinds of targets: each kind has a model of its own.
     const auto is_of_kind = [this](const Task& task) { return task.target.kind_name() == kind_; };
     TW_ASSIGN_OR_RETURN(const auto training,
                         search::LoadTrainingData(templates(), asked, [&](const Task& task) {

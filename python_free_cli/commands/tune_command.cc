@@ -1,4 +1,4 @@
-// `tilewright tune`: a job from arguments or a file, its display, and what it came to.
+// `tilewright tune`: a job from arguments or a file, its display, and its results.
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -51,25 +51,25 @@
 namespace tilewright::cli {
 namespace {
 
-// Each training of a cost model (there is none where trials are counted) takes megabytes for some
-// milliseconds, larger ones the more trials a task has. Blocks from this size on are given back as
-// they are freed; kept in the heap, they would lie between small ones that stay, and a job of days
-// would hold more and more.
+// Allocation size from which the heap uses mmap. Each training of a cost model (there is none for
+// counted metrics) allocates megabytes for some milliseconds, and more with more trials. Blocks of
+// at least this size are returned to the system when freed. Within the heap they would leave holes
+// between small blocks, and the memory of a long job would grow.
 constexpr int kMmapBytes = 64 << 10;
 
-// A signal handler can reach nothing but globals.
+// A signal handler can access only globals.
 std::atomic<bool> stop_requested{false};
 std::atomic<int> stop_signal{0};
 
 void RequestStop(int signal) {
   stop_signal = signal;
   stop_requested = true;
-  // The second Ctrl-C ends the program at once; the store is safe.
+  // The second Ctrl-C ends the program at once; the store stays consistent.
   std::signal(signal, SIG_DFL);
   RemoveTempPathsOnSignal();
 }
 
-/// A signal that is ignored (nohup) stays so.
+/// Installs handlers; a signal that is ignored (nohup) stays ignored.
 void StopAtSignals() {
   for (int signal : {SIGHUP, SIGINT, SIGTERM}) {
     if (std::signal(signal, RequestStop) == SIG_IGN) std::signal(signal, SIG_IGN);
@@ -162,9 +162,9 @@ class TuneCommand final : public Command {
         return InvalidArgument(
             "--libs: libraries are called on this machine, expected no --runner and no --fleet");
       }
-      settings.target = target.ToString();  // another job than without them
+      settings.target = target.ToString();  // a different job from one without libraries
     }
-    // A board's name means what a file of this machine says.
+    // The name of a board refers to a file of this machine.
     if (!Target::Parse(settings.target).ok()) settings.target = target.ToString();
     if (!fleet_.connected()) TW_RETURN_IF_ERROR(device_.CheckRuns(target));
     const ModelArguments model{{settings.shape, settings.dim, settings.value}, settings.requantize};
@@ -172,7 +172,7 @@ class TuneCommand final : public Command {
     TW_ASSIGN_OR_RETURN(auto tasks,
                         session::TasksOfShapeVariants(sources, target, !no_fuse_residuals_));
     if (groups_) {
-      constexpr double kMinShare = 0.005;  // less of the network's time is not worth a trial
+      constexpr double kMinShare = 0.005;  // of the network's time
       for (const ModelSource& source : sources) {
         TW_ASSIGN_OR_RETURN(auto more,
                             session::GroupTasksOfFile(templates(), source, target, kMinShare));
@@ -185,7 +185,7 @@ class TuneCommand final : public Command {
       }
     }
     if (DeviceTraitsOf(target).has_host_fallback) {
-      settings.target = target.ToString();  // with the design, wherever its file will be
+      settings.target = target.ToString();  // includes the design itself
       session::AssignToHost(templates(), tasks, PrintNote);
       if (tasks.empty()) return Unsupported(settings.graph + ": no task for " + target.kind_name());
     }
@@ -248,13 +248,13 @@ class TuneCommand final : public Command {
       PrintErr("the {} trials of --trials are done; more of them go on from here\n",
                settings.trials);
     }
-    // Whatever comes after the job in a script is not to be done when the user stops it.
+    // If the user stops the job, a script must not run its next commands.
     return stop_signal > 0 ? kExitSignal + stop_signal : kExitDone;
   }
 
  private:
-  /// A schedule that is given to be searched is searched for something. Errors: kInvalidArgument
-  /// with the reasons if none of its configs is legal for any task.
+  /// Checks that each schedule given to the search is usable. Errors: kInvalidArgument with the
+  /// reasons if none of its configs is legal for any task.
   Status CheckSchedules(const TemplateRegistry& searched,
                         const std::vector<search::TuneTask>& tasks) const {
     for (const std::string& file : app_->get_option("--schedule")->results()) {
@@ -271,7 +271,8 @@ class TuneCommand final : public Command {
     return {};
   }
 
-  /// Errors: those of FleetArgument::Connect; kInvalidArgument for what goes with this machine.
+  /// Errors: those of FleetArgument::Connect; kInvalidArgument for options of this machine's
+  /// devices.
   Status ConnectFleet(search::JobSettings& settings) {
     if (settings.fleet.empty()) return {};
     if (runner_.elsewhere()) {
@@ -306,8 +307,8 @@ class TuneCommand final : public Command {
     return std::unique_ptr<measure::Measurer>(std::move(measurer));
   }
 
-  /// What builds here once more what builders of the fleet made: builders alone, for whatever
-  /// device.
+  /// Creates the executor that rebuilds locally what builders of the fleet built, for verification.
+  /// It has builders only, for any device.
   Result<std::unique_ptr<measure::fleet::Executor>> OwnBench(const Target& target) {
     measure::ProcessMeasurerSettings settings =
         session::BuilderSettings(WorkersOf(registries()), target);
@@ -319,12 +320,13 @@ class TuneCommand final : public Command {
     return std::unique_ptr<measure::fleet::Executor>(std::move(bench));
   }
 
-  /// Errors: kUnsupported if a job asks for joules and nothing here counts them.
+  /// Enables energy measurement. Errors: kUnsupported if a job measures joules and no counter is
+  /// available here.
   Status CountEnergy(const search::JobSettings& settings, const Target& target,
                      measure::ProcessMeasurerSettings& local) const {
     local.runner.joules = !runner_.elsewhere() &&
                           std::ranges::find(settings.metric, kJoules) != settings.metric.end();
-    if (!local.runner.joules || IsSimulated(target)) return {};  // who tunes refuses it there
+    if (!local.runner.joules || IsSimulated(target)) return {};  // rejected later
     return measure::CheckEnergyCounter(target, local.runner).WithContext("--metric: joules");
   }
 
@@ -363,7 +365,7 @@ class TuneCommand final : public Command {
       PrintOut("fleet: {} {}\n", count, unconfirmed_reason);
   }
 
-  /// Times of more threads than this machine has say nothing.
+  /// Times with more threads than this machine has processors are meaningless.
   Status CheckThreadsHere(const Target& target) const {
     const auto cores = static_cast<int>(std::thread::hardware_concurrency());
     const bool elsewhere = runner_.elsewhere() || fleet_.connected();
@@ -399,14 +401,14 @@ class TuneCommand final : public Command {
     }
     if (!deadline_.empty()) settings.deadline = deadline_;
     if (!settings.deadline.empty()) {
-      // From here on it is a moment, whatever else takes its time.
+      // A relative deadline becomes an absolute time here.
       TW_ASSIGN_OR_RETURN(
           auto moment, search::ParseFutureDeadline(settings.deadline, SystemClock().UnixSeconds()));
       settings.deadline = search::FormatTimestamp(moment);
     }
     if (settings.graph.empty())
       return InvalidArgument("no model file given (FILE, or \"graph\" in the job file)");
-    if (settings.records.empty()) {  // which `query` and `compile` ask without --records
+    if (settings.records.empty()) {  // the default of `query` and `compile` without --records
       TW_ASSIGN_OR_RETURN(settings.records, DefaultStorePath(true));
       PrintErr("records: {}\n", settings.records);
     }
@@ -417,7 +419,8 @@ class TuneCommand final : public Command {
     return settings;
   }
 
-  /// The first metric is the target's own: of a simulator it can be chosen. One alone is no front.
+  /// Sets the metric of the target: the first metric, which can be chosen for a simulator. A single
+  /// metric needs no front.
   static Status ChooseMetric(search::JobSettings& settings, Target& target) {
     if (settings.metric.empty()) return {};
     const std::string& first = settings.metric.front();
@@ -435,8 +438,8 @@ class TuneCommand final : public Command {
     return {};
   }
 
-  /// The roofline of each task where candidates run on this machine, or on no machine at all; else
-  /// it is not known. Its peaks are kept in the store, where `report` finds them.
+  /// Returns the roofline of each task if candidates run on this machine or in a simulator;
+  /// otherwise it is unknown. The peaks are kept in the store, from which `report` reads them.
   Result<std::vector<RooflineBound>> Bounds(const std::vector<search::TuneTask>& tasks,
                                             const Target& target, records::Store& store,
                                             const DeviceFingerprint& fingerprint) const {
@@ -473,7 +476,7 @@ class TuneCommand final : public Command {
   RunnerArguments runner_;
   FleetArgument fleet_;
   const measure::fleet::FleetMeasurer* fleet_measurer_ =
-      nullptr;  // the job's; null: this machine's
+      nullptr;  // overrides the device of this machine; may be null
   CLI::Option* target_option_ = nullptr;
   CLI::Option* threads_option_ = nullptr;
   CLI::Option* trials_option_ = nullptr;

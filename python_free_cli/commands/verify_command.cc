@@ -1,4 +1,4 @@
-// `tilewright verify`: what a model computes, beside what another form of it does.
+// `tilewright verify`: compares a model with another version of it.
 
 #include <fmt/format.h>
 
@@ -52,7 +52,7 @@ int Print(const VerifyReport& report, bool json) {
   return report.ok() ? kExitDone : kExitFailed;
 }
 
-/// CLI::Range takes nan for a number.
+/// Accepts finite numbers only: CLI::Range accepts nan.
 CLI::Validator FiniteFrom(double least) {
   const auto check = [least](const std::string& text) -> std::string {
     const auto number = ParseDouble(text);
@@ -212,7 +212,7 @@ class VerifyCommand final : public Command {
     return Print(report, json_);
   }
 
-  // A library, or a bundle with one.
+  // Returns true for a library, or a bundle with one.
   static Result<bool> IsLibrary(const std::string& path) {
     if (FileExists(path + "/graph.json")) return true;
     TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(path));
@@ -235,13 +235,14 @@ class VerifyCommand final : public Command {
     return Compare(graph, inputs, trace);
   }
 
-  // With the constants of both folded: pack writes a bias as operators on a constant.
+  // Compares two graphs. Constants of both are folded, because pack writes a bias as operators on a
+  // constant.
   Result<int> VerifyGraph(Graph unfolded, const std::vector<Tensor>& inputs) {
     options_.progress->End();  // there is no library
     TW_RETURN_IF_ERROR(network_.device().CheckUnused());
     TW_ASSIGN_OR_RETURN(auto folded, FoldConstants(std::move(unfolded)));
     const Graph& graph = folded;
-    auto source = model_.Source(other_);  // whose names may be others, and whose sizes fixed
+    auto source = model_.Source(other_);  // its names may differ, and its sizes may be fixed
     TW_RETURN_IF_ERROR(source);
     source->options.ignore_unknown_names = true;
     TW_ASSIGN_OR_RETURN(auto loaded, session::LoadForRunning(*source, seeded_, PrintNote));

@@ -32,7 +32,7 @@ namespace fleet = measure::fleet;
 std::atomic<int> worker_signal{0};
 void StopWorker(int signal) { worker_signal.store(signal); }
 
-/// One device, or the builders, of a worker.
+/// Connection of one device, or of the builders, of a worker.
 struct Seat {
   fleet::WorkerSettings settings;
   std::unique_ptr<fleet::Broker> broker;
@@ -103,7 +103,8 @@ class WorkerCommand final : public Command {
   }
 
  private:
-  /// Errors: kInvalidArgument as root, unless that is asked for or nothing of others runs.
+  /// Checks the user. Errors: kInvalidArgument as root, unless root is allowed or only fake devices
+  /// run.
   Status CheckUser() const {
     if (::geteuid() != 0 || fake_option_->count() > 0) return {};
     if (!allow_root_) {
@@ -132,7 +133,7 @@ class WorkerCommand final : public Command {
     TW_ASSIGN_OR_RETURN(seat.broker, fleet::Connect(address_, "tilewright worker " + name_));
     seat.settings.name = {name_, "d" + std::to_string(number)};
     fleet::Announcement& announcement = seat.settings.announcement;
-    // Another process has another one.
+    // Distinguishes processes with the same name.
     const double now = SystemClock().UnixSeconds();
     announcement.instance =
         HexOf(Mix64(Fnv1a64(std::to_string(::getpid()) + "/" + std::to_string(now))));
@@ -145,7 +146,7 @@ class WorkerCommand final : public Command {
     return seat;
   }
 
-  /// Errors: kInvalidArgument.
+  /// Parses --made-up-slower. Errors: kInvalidArgument.
   Status MakeSlower(fleet::FakeExecutor::Settings& settings) {
     if (slower_.empty()) return {};
     const auto words = Split(slower_, '@');
@@ -170,7 +171,7 @@ class WorkerCommand final : public Command {
     fleet::Announcement& announcement = seat.settings.announcement;
     announcement.fingerprint = settings.device.ToString();
     announcement.target = "llvm";
-    // What answers at once takes many at a time.
+    // A fake device without delay takes many orders at a time.
     constexpr int kTwo = 2, kMany = 32;
     announcement.build_slots = announcement.measure_slots = fake_seconds_ > 0 ? kTwo : kMany;
     seat.settings.device_class = fleet::ClassOf(settings.device);
@@ -201,7 +202,7 @@ class WorkerCommand final : public Command {
     announcement.target = target.ToString();
     announcement.resolution = measure_ ? executor->measurer().resolution() : 0;
     const int capacity = executor->measurer().capacity();
-    constexpr int kBehind = 2;  // one runs, one is ready
+    constexpr int kBehind = 2;  // one order runs, one is ready
     announcement.build_slots = std::max(1, capacity - kBehind);
     announcement.measure_slots = announcement.builds ? capacity : kBehind;
     seat.settings.device_class = fleet::ClassOf(device);
@@ -240,7 +241,8 @@ class WorkerCommand final : public Command {
       core.Poll(kPollSeconds);
       TW_RETURN_IF_ERROR(seat.executor->status());
       if (worker_signal.load() == 0) continue;
-      // The first signal lets it end what it has begun; SIGTERM and a second one do not wait.
+      // After the first signal the worker finishes its orders; SIGTERM or a second signal ends it
+      // at once.
       if (draining || worker_signal.load() == SIGTERM) break;
       draining = true;
       worker_signal.store(0);

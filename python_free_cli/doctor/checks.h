@@ -9,14 +9,15 @@
 
 namespace tilewright::cli {
 
-/// The files of a machine below a root.
+/// Files of a machine below a root.
 class MachineFiles {
  public:
   explicit MachineFiles(std::string root) : root_(std::move(root)) {}
-  /// Contents without the white space around them; nullopt if the file is not there or cannot be
-  /// read, or is larger than files of its kind are.
+  /// Returns the contents without surrounding white space; nullopt if the file is missing,
+  /// unreadable, or larger than files of its kind.
   std::optional<std::string> Read(std::string_view path) const;
-  /// Names in a folder that begin so, sorted as numbers behind that are; empty without the folder.
+  /// Returns names in a folder with this beginning, sorted by the number after it; empty if the
+  /// folder is missing.
   std::vector<std::string> Names(std::string_view folder, std::string_view begin) const;
   bool Has(std::string_view path) const;
 
@@ -24,24 +25,24 @@ class MachineFiles {
   std::string root_;
 };
 
-/// What a check may look at.
+/// Inputs of a check.
 struct CheckInput {
   const MachineFiles& files;
   const MachineProbe& probe;
 };
 
-/// One check: its name, why it matters, and what it finds (is, verdict and command).
+/// One check: its name, why it matters, and a function that fills in state, severity and command.
 struct Check {
   std::string_view name;
   std::string_view why;
   void (*inspect)(const CheckInput& input, Finding& finding);
 };
 
-/// Clock, threads and time of the processor.
+/// Returns the checks of clock, threads and time of the processor.
 std::vector<Check> ProcessorChecks();
-/// Memory, limits, clock, what keeps candidates apart.
+/// Returns the checks of memory, limits, clock and sandbox.
 std::vector<Check> SystemChecks();
-/// Disk, drivers, libraries, programs.
+/// Returns the checks of disk, drivers, libraries and programs.
 std::vector<Check> InstalledChecks();
 
 }  // namespace tilewright::cli

@@ -1,4 +1,4 @@
-// Where records go, and what is installed beside the program.
+// Checks of the disk of the records, and of installed drivers, libraries and programs.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ struct Mount {
   std::string folder, type, options;
 };
 
-/// What a path lies on: the longest mount point above it.
+/// Returns the mount of a path: the longest mount point that is a prefix of it.
 Mount MountOf(const MachineFiles& files, const std::string& path) {
   Mount best;
   std::istringstream lines(files.Read("/proc/self/mounts").value_or(""));
@@ -126,7 +126,7 @@ void InspectNats(const CheckInput& in, Finding& out) {
                              "/usr/lib/arm-linux-gnueabihf"}) {
     library = library || !in.files.Names(folder, "libnats.so").empty();
   }
-  // The portable archive brings it under a name of its own.
+  // The portable archive contains it under another name.
   library = library || (!in.probe.bundled.empty() &&
                         !in.files.Names(in.probe.bundled, "libtw-nats.so").empty());
   out.is = fmt::format("nats-server {}, its library {}", server ? "installed" : "not installed",

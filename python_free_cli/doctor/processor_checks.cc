@@ -1,4 +1,4 @@
-// What makes the same kernel take another time on the same processor.
+// Checks of properties that change the time of a kernel on the same processor.
 
 #include <fmt/format.h>
 
@@ -97,7 +97,7 @@ void InspectIsolated(const CheckInput& in, Finding& out) {
   const auto isolated = in.files.Read(std::string(kCpus) + "/isolated");
   if (isolated && !isolated->empty()) {
     out.is = "CPUs " + *isolated + " are kept free of other processes";
-    // Processes do not get there by themselves.
+    // Processes are not scheduled there automatically.
     out.verdict = Severity::kNote;
     out.command = "taskset -c " + *isolated + " tilewright tune ...";
     return;
@@ -144,7 +144,7 @@ void InspectLoad(const CheckInput& in, Finding& out) {
   }
   out.is = fmt::format("{:.2f} processes on {:.0f} CPU{} in the last minute", *load, cpus,
                        cpus == 1 ? "" : "s");
-  // A quarter of the machine: what one daemon does now and then is less.
+  // A quarter of the machine: occasional work of a daemon is less.
   if (*load < 0.25 * cpus) return;
   out.verdict = Severity::kAdvice;
   out.command = "top -b -n 1 | head -n 15    # and stop what is not needed";

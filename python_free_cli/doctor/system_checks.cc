@@ -1,4 +1,4 @@
-// What makes candidates or the job fail that would do well elsewhere.
+// Checks of properties of the system that make candidates or jobs fail.
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ void InspectClock(const CheckInput& in, Finding& out) {
     return;
   }
   out.is = *current;
-  // Those that are read without a system call, in tens of nanoseconds.
+  // Clock sources that are read without a system call, in tens of nanoseconds.
   constexpr std::array<std::string_view, 4> kFast = {"tsc", "kvm-clock", "arch_sys_counter",
                                                      "hyperv_clocksource_tsc_page"};
   if (std::ranges::find(kFast, *current) != kFast.end()) return;
@@ -67,7 +67,7 @@ void InspectShm(const CheckInput& in, Finding& out) {
   }
 }
 
-/// The soft limit of a row of /proc/self/limits; -1 for unlimited; nullopt without the row.
+/// Returns the soft limit of a row of /proc/self/limits; -1 for unlimited; nullopt without the row.
 std::optional<std::int64_t> SoftLimit(const std::string& limits, std::string_view row) {
   std::istringstream lines(limits);
   for (std::string line; std::getline(lines, line);) {
@@ -89,8 +89,8 @@ void InspectLimits(const CheckInput& in, Finding& out) {
     std::string_view option;  // of ulimit
     std::int64_t unit;        // of ulimit, in bytes or pieces
   };
-  // Files: six per worker, and those of the store. Processes: workers and their threads. An address
-  // space and files as large as what LLVM, a candidate and a large library take.
+  // Files: six per worker, and those of the store. Processes: workers and their threads. Address
+  // space and file size: LLVM, a candidate and a large library.
   constexpr std::array<Least, 5> kMin = {{{"Max open files", 1024, "-n", 1},
                                           {"Max processes", 512, "-u", 1},
                                           {"Max address space", std::int64_t{16} << 30, "-v", 1024},

@@ -8,8 +8,8 @@
 namespace tilewright::cli {
 namespace {
 
-/// Lines of a `case`: what may follow a command, and after which of its options only a few words
-/// may.
+/// Adds lines of a `case`: words that may follow a command, and the options that take one of a few
+/// values.
 void AddCases(const std::string& path, const CommandPage& page, std::string& words,
               std::string& values) {
   std::vector<std::string> options, subcommands;
@@ -39,7 +39,7 @@ void AddCases(const std::string& path, const CommandPage& page, std::string& wor
 std::string BashCompletion(const CommandPage& program) {
   std::string words, values, paths;
   AddCases(program.name, program, words, values);
-  // "tilewright records list" is a path where the second word is a verb of the first.
+  // "tilewright records list" is a path if the second word is a subcommand of the first.
   for (const CommandPage& command : program.subcommands) {
     std::vector<std::string> subcommands;
     for (const CommandPage& subcommand : command.subcommands)

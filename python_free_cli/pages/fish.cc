@@ -16,7 +16,7 @@ std::string FishQuoted(std::string_view text) {
   return out + "'";
 }
 
-/// condition: when the command is the one that is typed, in fish's words; empty for the program.
+/// condition: fish expression that is true while the command is typed; empty for the program.
 void AddOptions(const CommandPage& page, const std::string& condition, std::string& text) {
   const std::string when =
       condition.empty() ? " -n __fish_use_subcommand" : " -n " + FishQuoted(condition);

@@ -1,5 +1,5 @@
-// Manual pages in man(7) macros. Text is escaped: a dash is one that can be copied, and no line of
-// ours begins with what the formatter would take for a request.
+// Manual pages in man(7) macros. Text is escaped: dashes can be copied, and no line of text begins
+// with a character that the formatter takes for a request.
 
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ std::string Upper(std::string text) {
   return text;
 }
 
-/// "crop|exact", "FILE"; of a positional its name.
+/// Returns "crop|exact", "FILE"; for a positional its name.
 std::string ValueOf(const ArgumentPage& page) {
   std::string value = page.positional ? Upper(page.names.front()) : page.type;
   if (!page.choices.empty()) value = fmt::format("{}", fmt::join(page.choices, "|"));
@@ -82,7 +82,7 @@ std::string Arguments(const CommandPage& page) {
   return text;
 }
 
-/// The examples of --help, lines as they are.
+/// Returns the examples of --help with their line breaks.
 std::string Examples(const CommandPage& page) {
   constexpr std::string_view kTitle = "Examples:\n";
   if (!page.footer.starts_with(kTitle)) return {};

@@ -1,4 +1,4 @@
-// Completion for zsh by _arguments: a function for each command and each verb.
+// Completion for zsh by _arguments: a function for each command and each subcommand.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 namespace tilewright::cli {
 namespace {
 
-/// Inside single quotes, where brackets and colons of _arguments are escaped.
+/// Escapes text inside single quotes, including brackets and colons of _arguments.
 std::string InSpecification(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -26,7 +26,7 @@ std::string InSpecification(std::string_view text) {
   return out;
 }
 
-/// ":what:(a b)" or ":what:_files".
+/// Returns ":what:(a b)" or ":what:_files".
 std::string ZshValueOf(const ArgumentPage& page) {
   const std::string what = InSpecification(page.positional ? page.names.front() : page.type);
   if (!page.choices.empty()) return fmt::format(":{}:({})", what, fmt::join(page.choices, " "));
@@ -82,7 +82,8 @@ void AddFunctions(const std::string& path, const CommandPage& page, std::string&
 std::string ZshCompletion(const CommandPage& program) {
   std::string functions;
   AddFunctions(program.name, program, functions);
-  // The file is the body of its function the first time, and what it defines from then on.
+  // The first call runs the file as the body of the function; later calls run the function defined
+  // here.
   return "#compdef tilewright\n# zsh completion for tilewright\n\n" + functions +
          "\nif [ \"$funcstack[1]\" = _tilewright ]; then\n  _tilewright \"$@\"\nelse\n"
          "  compdef _tilewright tilewright\nfi\n";

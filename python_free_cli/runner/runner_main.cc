@@ -1,5 +1,5 @@
-// `tilewright-runner`: what a board needs to be tuned. It has no compiler: kernels come ready-made
-// over standard input, and answers go to standard output (docs/deploy.md).
+// `tilewright-runner`: runs candidates on a board. It has no compiler: kernels arrive compiled over
+// standard input, and results go to standard output (docs/deploy.md).
 
 #include <cstdio>
 #include <cstring>

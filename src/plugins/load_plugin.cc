@@ -20,14 +20,15 @@ std::string NameOf(const char* text) {
   return text == nullptr ? "without a name" : "'" + Printable(text) + "'";
 }
 
-/// Errors: kInvalidArgument if a struct is shorter than this interface's: no more of it is read.
+/// Errors: kInvalidArgument if a struct is shorter than this interface requires. Nothing past the
+/// size is read.
 Status CheckSize(std::uint32_t size, std::size_t least, const std::string& what) {
   if (size >= least) return {};
   return InvalidArgument(what + ": struct_size " + std::to_string(size) + ", expected at least " +
                          std::to_string(least));
 }
 
-/// Errors: kInvalidArgument if something that has to be there is null.
+/// Errors: kInvalidArgument if a required member is null.
 Status CheckMembers(const std::string& what, std::initializer_list<const void*> members) {
   if (std::ranges::count(members, nullptr) == 0) return {};
   return InvalidArgument(what + ": a member is null");

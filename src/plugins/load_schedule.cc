@@ -9,7 +9,7 @@
 namespace tilewright::plugins {
 namespace {
 
-/// For workers, too.
+/// Adds a parsed schedule to the registries and to the texts that workers receive.
 Status AddParsed(ScheduleText schedule, Registries& registries) {
   if (std::ranges::count(registries.texts, schedule.text) == 0) {
     registries.texts.push_back(schedule.text);

@@ -10,17 +10,17 @@
 
 namespace tilewright::plugins {
 
-/// Adds the template of a schedule text, for workers too. name: of the text in messages.
+/// Adds the template of a schedule text, for workers too. name: name of the text in messages.
 /// Errors: kInvalidArgument with name, line and column.
 Status AddSchedule(std::string_view text, const std::string& name, Registries& registries);
 
-/// Adds a schedule text as a worker has it: by its former name as well, because orders name
-/// templates as records do. Errors: as AddSchedule.
+/// Adds a schedule text in a worker, also under its former name, because orders name templates as
+/// records do. Errors: as AddSchedule.
 Status AddScheduleByBothNames(const std::string& text, const std::string& name,
                               Registries& registries);
 
-/// Adds the schedule texts of a store, so that its records can be served. A text that is not that
-/// of its name is left out; left_out: gets the reason. An unreadable store adds nothing.
+/// Adds the schedule texts of a store, so that its records can be served. A text that does not
+/// match its key is skipped; left_out receives the reason. An unreadable store adds nothing.
 void AddSchedulesOf(const Result<records::Store>& store, Registries& registries,
                     const std::function<void(const std::string&)>& left_out);
 

@@ -8,8 +8,9 @@
 
 namespace tilewright::plugins {
 
-/// Calls a plugin's function, which may be C++ and let an exception out though it must not.
-/// Errors: kInvalidArgument naming the function and what it threw.
+/// Calls a function of a plugin and catches exceptions, which a C++ plugin may throw against the
+/// contract.
+/// Errors: kInvalidArgument naming the function and the exception's text.
 template <typename Call>
 Status CallPlugin(const char* key, const char* function, Call call) {
   try {

@@ -1,6 +1,6 @@
-// The functions that a plugin's template calls. All but the questions go on to ConfigSpace, Config
-// and Schedule, which refuse what is wrong and keep the reason; here are only looked at what C can
-// get wrong beside: null pointers, counts below zero, numbers that are none of an enumeration.
+// Functions that a plugin's template calls. Most forward to ConfigSpace, Config and Schedule, which
+// check their arguments and keep the first error. This file checks only what the C interface adds:
+// null pointers, negative counts, and integers outside an enumeration.
 
 #include "src/plugins/plugin_host.h"
 
@@ -14,11 +14,11 @@
 
 #include "src/base/printable.h"
 
-// Of its own: names such as Split mean something else beside.
+// A separate namespace, because names such as Split have other meanings in namespace plugins.
 namespace tilewright::plugins::plugin_host {
 namespace {
 
-constexpr std::int32_t kMaxValues = 1 << 16;  // of a knob; a space of more cannot be searched
+constexpr std::int32_t kMaxValues = 1 << 16;  // of a knob; larger spaces cannot be searched
 
 std::string TextOf(const char* text) { return text == nullptr ? "" : Printable(text); }
 
@@ -29,7 +29,7 @@ void AddKnob(tw_space* space, Result<Knob> knob) {
   space->status = knob.ok() ? space->space.Add(*std::move(knob)) : knob.status();
 }
 
-/// A knob of listed values. Errors: kInvalidArgument if there are none, too many, or two equal
+/// Returns a knob of listed values. Errors: kInvalidArgument for no values, too many, or equal
 /// ones.
 Result<Knob> Listed(const char* name, KnobKind kind, std::vector<KnobValue> values) {
   if (values.empty()) return InvalidArgument("knob '" + TextOf(name) + "': no values");
@@ -115,7 +115,7 @@ void KnobWord(tw_space* space, const char* name, const char* const* words, std::
 
 // ---- Configs
 
-/// The value of a knob as a T; null after a refusal.
+/// Returns the value of a knob as a T; null after an error.
 template <typename T>
 const T* ValueOf(tw_config* config, const char* name, const char* expected) {
   const KnobValue* value = config->config.Find(TextOf(name));
@@ -147,7 +147,7 @@ const char* Word(tw_config* config, const char* name) {
   return word == nullptr ? "" : word->c_str();
 }
 
-// ---- What there is of a schedule
+// ---- Queries of a schedule
 
 const Schedule::StageInfo* InfoOf(tw_schedule* s, tw_stage stage) {
   const auto& stages = s->schedule.stages();
@@ -191,7 +191,7 @@ tw_loop Leaf(tw_schedule* s, tw_stage stage, std::int32_t i) {
   return known ? info->leaves[static_cast<std::size_t>(i)].index : TW_PLUGIN_NONE;
 }
 
-// ---- What is done to it
+// ---- Schedule primitives
 
 Schedule& Change(tw_schedule* s) {
   s->changed = true;
@@ -269,7 +269,7 @@ void ComputeAt(tw_schedule* s, tw_stage stage, tw_stage consumer, tw_loop loop) 
 }
 void ComputeInline(tw_schedule* s, tw_stage stage) { Change(s).ComputeInline({stage}); }
 
-/// The place of a TW_MEMORY_; none after a refusal.
+/// Returns the scope of a TW_MEMORY_ constant; none after an error.
 std::optional<Scope> ScopeOf(tw_schedule* s, std::int32_t memory) {
   constexpr std::array kScopes = {Scope::kGlobal, Scope::kLocal, Scope::kShared};
   if (memory >= 0 && memory < std::ssize(kScopes)) return kScopes[static_cast<std::size_t>(memory)];

@@ -7,7 +7,7 @@
 #include "src/space/config.h"
 #include "src/tensor/workload.h"
 
-// What stands behind the handles of include/tilewright/plugin.h. Each keeps the first refusal.
+// Types behind the handles of include/tilewright/plugin.h. Each keeps the first error.
 
 struct tw_space {
   tilewright::ConfigSpace space;
@@ -24,12 +24,12 @@ struct tw_schedule {
   const tilewright::Epilogue& epilogue;
   tilewright::Schedule schedule;
   tilewright::KernelLayouts layouts = {};
-  bool changed = false;  ///< something was done to it: its layouts are what they are
+  bool changed = false;  ///< a primitive was applied: layouts can no longer change
 };
 
 namespace tilewright::plugins {
 
-/// The functions that a template calls.
+/// Returns the functions that a template calls.
 const tw_host& PluginHost();
 
 }  // namespace tilewright::plugins

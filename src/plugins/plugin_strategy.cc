@@ -1,7 +1,7 @@
-// A plugin's strategy among ours. Known and default configs come first, and what a static check
-// refuses is never proposed, as with those: the plugin is told of the one and of the other like of
-// any result. All it is asked and told follows from the log of a job, so a job is resumed by asking
-// again.
+// Adapter from a plugin's strategy to search::Strategy. Known and default configs are proposed
+// first. Points that a static check rejects are never proposed; the plugin receives them as
+// observations like any result. All inputs of the plugin follow from the search log, so a resumed
+// job calls the plugin again to restore its state.
 
 #include "src/plugins/plugin_strategy.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using search::Point;
 
-/// A tw_search_space and all it points to.
+/// A tw_search_space and the memory that it points to.
 class SpaceView {
  public:
   explicit SpaceView(const search::SearchSpace& space)
@@ -47,7 +47,7 @@ class SpaceView {
   }
 
   std::string workload_, target_;
-  std::deque<std::string> texts_;  // what is in them stays where it is
+  std::deque<std::string> texts_;  // a deque: pointers into its elements stay valid
   std::deque<std::vector<const char*>> values_;
   std::deque<std::vector<tw_plugin_knob>> knobs_;
   std::vector<tw_config_space> spaces_;
@@ -102,9 +102,9 @@ class PluginStrategy final : public search::Strategy {
       row_.tell(search_, results.data(), static_cast<std::int32_t>(results.size()));
     });
   }
-  /// Points it has not proposed before; none: it has no more, or has failed.
+  /// Returns points that were not proposed before; empty if the plugin has no more or has failed.
   std::vector<Point> AskPlugin(std::size_t count);
-  /// False if a static check refuses the point.
+  /// Appends the point to `out`. Returns false if a static check rejects it.
   bool Take(Point point, std::vector<Point>& out) {
     if (!analyzer_.Check(point).ok()) {
       ++filtered_;
@@ -118,11 +118,11 @@ class PluginStrategy final : public search::Strategy {
   const search::SearchSpace& space_;
   const search::StaticAnalyzer& analyzer_;
   const SpaceView view_;
-  std::vector<Point> first_;  // known and default configs, proposed before it is asked
+  std::vector<Point> first_;  // known and default configs, proposed before the plugin's
   std::size_t next_first_ = 0;
   std::set<Point> proposed_;  // by the plugin
   void* search_ = nullptr;
-  int count_ = 0;  // asked for by the last Ask
+  int count_ = 0;  // requested by the last Ask
   std::int64_t filtered_ = 0;
   Status status_;
 };
@@ -160,7 +160,7 @@ std::vector<Point> PluginStrategy::AskPlugin(std::size_t count) {
 }
 
 std::vector<Point> PluginStrategy::Ask(int count) {
-  // At 20 us for each check this gives control back after seconds at most.
+  // At 20 us for each check, Ask returns after seconds at most.
   constexpr std::size_t kLookLimit = 200'000;
   count_ = count;
   const auto wanted = static_cast<std::size_t>(std::max(0, count));
@@ -174,7 +174,7 @@ std::vector<Point> PluginStrategy::Ask(int count) {
     looked += points.size();
     std::vector<tw_result> refused;
     for (Point point : points) {
-      // Such a one was proposed for it; it is told what comes of that.
+      // The point was proposed for the plugin already; the plugin receives its result.
       if (std::ranges::find(first_, point) != first_.end()) continue;
       if (!Take(point, out)) refused.push_back({{point.space, point.index}, 0, 0});
     }

@@ -5,9 +5,9 @@
 
 namespace tilewright::plugins {
 
-/// A plugin's strategy as an entry of the registry. It is asked for points again when a job is
-/// resumed, and must propose what it did; what it may not propose becomes its status.
-/// row: stays where it is; its functions are there (see LoadPlugin).
+/// Returns a plugin's strategy as an entry of the registry. When a job is resumed, the strategy is
+/// called again and must propose the same points. An invalid proposal sets its status.
+/// row: must outlive the entry; its functions are not null (see LoadPlugin).
 search::StrategyEntry EntryOfPlugin(const tw_strategy& row);
 
 }  // namespace tilewright::plugins

@@ -38,7 +38,7 @@ std::string PluginRefuses(const void* object, const Workload& workload, const Ta
   return *reason == '\0' ? "refused without a reason" : Printable(reason);
 }
 
-/// Errors: as those of DefineAnchor.
+/// Returns a schedule handle for a workload. Errors: those of DefineAnchor.
 Result<tw_schedule> NewSchedule(const Workload& workload, const Epilogue& epilogue) {
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(workload, epilogue));
   return tw_schedule{workload, epilogue, Schedule(std::move(compute))};

@@ -5,9 +5,9 @@
 
 namespace tilewright::plugins {
 
-/// A plugin's template as an entry of the registry. What it does to a schedule can be refused, but
-/// not wrong: the entry's functions are told apart from ours by nothing.
-/// row: stays where it is; its functions are there (see LoadPlugin).
+/// Returns a plugin's template as an entry of the registry. Its schedules pass the same checks as
+/// those of built-in templates: an invalid call is rejected, so it cannot produce a wrong kernel.
+/// row: must outlive the entry; its functions are not null (see LoadPlugin).
 TemplateEntry EntryOfPlugin(const tw_template& row);
 
 }  // namespace tilewright::plugins

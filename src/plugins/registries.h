@@ -8,7 +8,7 @@
 
 namespace tilewright::plugins {
 
-/// Templates and strategies to choose from. A program makes one at its start and passes it on.
+/// Available templates and strategies. A program creates one object at its start and passes it on.
 struct Registries {
   TemplateRegistry templates = TemplateRegistry::BuiltIn();
   search::StrategyRegistry strategies = search::StrategyRegistry::BuiltIn();

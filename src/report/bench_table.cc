@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kBenchSchema = 1;
 
-/// One object of a table. The first thing that is wrong is kept; what is asked after it is empty.
+/// Reader of one object of a table. Keeps the first error; later reads return empty values.
 class BenchObject {
  public:
   BenchObject(const Json& json, std::string place) : json_(json), place_(std::move(place)) {
@@ -26,7 +26,7 @@ class BenchObject {
     Refuse(name, "a text");
     return "";
   }
-  /// Null and what is not there are nothing.
+  /// Returns the text; empty if it is null or missing.
   std::string TextIfAny(const char* name) { return Absent(name) ? "" : Text(name); }
   double Number(const char* name, double least) {
     const Json* found = Find(name);
@@ -59,7 +59,7 @@ class BenchObject {
     Refuse(name, "one of " + all);
     return text;
   }
-  /// Null: it is no list.
+  /// Returns the list; null if the member is not a list.
   const Json* List(const char* name) {
     const Json* found = Find(name);
     if (found != nullptr && found->is_array()) return found;

@@ -1,8 +1,7 @@
-// What a config becomes: loops, and machine code with the loop that its time goes to.
-//
-// Loops of an assembly listing are found by their jumps back: a jump to a label above it closes a
-// loop. Those with no loop in them are the innermost; the one with the most multiply-adds is where
-// a kernel of this project spends its time, since that is what unrolled register tiles consist of.
+// Code of a config: loops, and machine code with its hot loop.
+// | Loops of an assembly listing are found by their backward jumps: a jump to an earlier label
+// closes a loop. Among the innermost loops, the one with the most multiply-adds takes the time of a
+// kernel, because unrolled register tiles consist of multiply-adds.
 
 #include "src/report/code.h"
 
@@ -30,7 +29,7 @@ struct AssemblyLoop {
   std::int64_t products = 0, instructions = 0;
 };
 
-/// The first word of an instruction; empty for labels, directives and comments.
+/// Returns the first word of an instruction; empty for labels, directives and comments.
 std::string_view MnemonicOf(std::string_view line) {
   const std::size_t start = line.find_first_not_of(" \t");
   if (start == std::string_view::npos || start == 0) return {};
@@ -46,7 +45,7 @@ bool IsProduct(std::string_view mnemonic) {
                              [mnemonic](const char* start) { return mnemonic.starts_with(start); });
 }
 
-/// At most so many lines, with a last one that says how many there were.
+/// Returns at most `most` lines, with a last line that states the number of the others.
 std::string FirstLines(const std::string& text, std::size_t most) {
   std::size_t lines = 0, end = 0;
   while (lines < most && end < text.size()) {
@@ -59,7 +58,7 @@ std::string FirstLines(const std::string& text, std::size_t most) {
   return text.substr(0, end) + "… " + std::to_string(all - lines) + " more lines\n";
 }
 
-/// Cuts a long listing down to what is around its hot loop.
+/// Shortens a long listing to the lines around its hot loop.
 void CutAround(CodeListing& listing) {
   const std::vector<std::string> lines = Split(listing.assembly, '\n');
   const auto count = static_cast<std::int64_t>(lines.size());

@@ -11,13 +11,14 @@
 
 namespace tilewright::report {
 
-/// First and last line (from 1) of the loop of an assembly listing that works hardest: of the loops
-/// without another one in them, that with the most multiply-adds, else the most instructions.
-/// {0, 0}: there is no loop.
+/// Returns the first and last line (from 1) of the hot loop of an assembly listing: the innermost
+/// loop with the most multiply-adds, or if there are none, with the most instructions.
+/// {0, 0}: no loop.
 std::pair<std::int64_t, std::int64_t> HotLoop(std::string_view assembly);
 
-/// The loops of a trial's config, and with `assembly` its machine code. What cannot be made today
-/// (its template is gone) says why in CodeListing::loops.
+/// Returns the loops of a trial's config, and with `assembly` its machine code. If the config
+/// cannot be lowered (for example, its template no longer exists), CodeListing::loops contains the
+/// reason.
 CodeListing ListingOf(const TemplateRegistry& templates, const Trial& trial, std::string title,
                       bool assembly);
 

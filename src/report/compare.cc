@@ -12,7 +12,7 @@ struct Compared {
   const TaskPage* task = nullptr;
 };
 
-/// The newest value of each task; jobs are newest first.
+/// Returns the newest value of each task; jobs are newest first.
 std::map<std::string, Compared> NewestOf(const Document& document) {
   std::map<std::string, Compared> tasks;
   for (const JobPage& job : document.jobs) {
@@ -24,7 +24,7 @@ std::map<std::string, Compared> NewestOf(const Document& document) {
   return tasks;
 }
 
-/// A noise of 1 or more says nothing about where the value is not.
+/// Returns the lower end of the interval; a noise of 1 or more gives no lower end.
 double LowEnd(double value, double noise) { return value * std::max(0.01, 1 - noise); }
 
 ComparedTask TaskOf(const Compared& here, const Compared& there) {

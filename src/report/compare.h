@@ -6,9 +6,9 @@
 
 namespace tilewright::report {
 
-/// The tasks that two documents have in common (workload and epilogue), each by its newest job that
-/// has a value for it. Which one is faster is said where the 95 % intervals of the two values leave
-/// no doubt; tasks whose difference weighs most in the network come first.
+/// Compares the tasks that two documents have in common (workload and epilogue), each by its newest
+/// job that has a value for it. A task is faster or slower if the 95 % intervals of the two values
+/// do not overlap. Tasks whose difference has the largest weight in the network are first.
 Comparison Compare(const Document& document, const Document& other, const std::string& store,
                    const std::string& other_store);
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxSimulated = 320;  // streams of a task
 constexpr std::size_t kMaxProfiled = 48;    // kernels of a task, some milliseconds each
-constexpr std::size_t kMaxSpans = 1500;     // of each engine; those that touch become one
+constexpr std::size_t kMaxSpans = 1500;     // of each engine; adjacent ones are merged
 
 struct SimulatedStream {
   vta::Stream stream;
@@ -49,7 +49,7 @@ void FillTimeline(const SimulatedStream& winner, VtaPage& vta) {
   }
   std::vector<vta::TimelineEvent> events = winner.timing.timeline;
   std::ranges::sort(events, {}, &vta::TimelineEvent::start);
-  // What nobody could see apart on a screen is one stretch.
+  // Spans closer than a pixel are merged.
   const double apart = winner.timing.cycles / static_cast<double>(kMaxSpans);
   for (const vta::TimelineEvent& event : events) {
     if (event.end <= event.start) continue;
@@ -68,7 +68,7 @@ void FillTimeline(const SimulatedStream& winner, VtaPage& vta) {
                   {"outputs stored", moved.out_store_nbytes}};
 }
 
-/// The winner, then the others of both lists, each config once; at most `most`.
+/// Returns the winner, then the others of both lists, each config once; at most `most`.
 std::vector<const Trial*> EachOnce(const std::vector<Trial>& fastest,
                                    const std::vector<Trial>& spread, std::size_t most) {
   std::vector<const Trial*> all;

@@ -1,5 +1,5 @@
-// A report as JSON: columns as arrays, numbers rounded to six digits, which is more than a
-// measurement tells and a third of the text.
+// Report as JSON: columns as arrays, numbers rounded to six digits, which exceeds the precision of
+// a measurement and takes a third of the text.
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace tilewright::report {
 namespace {
 
-/// Six digits; null where there is no number.
+/// Rounds to six digits; null for a non-finite number.
 Json Number(double value) {
   if (!std::isfinite(value)) return nullptr;
   if (value == 0) return 0;
@@ -28,7 +28,7 @@ Json Column(const std::vector<double>& values) {
   return list;
 }
 
-/// Times of a job, to the hundredth of a second.
+/// Rounds times of a job to a hundredth of a second.
 Json Seconds(const std::vector<double>& values) {
   Json list = Json::array();
   for (const double value : values) list.push_back(Number(std::round(100 * value) / 100));

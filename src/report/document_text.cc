@@ -49,7 +49,7 @@ void AppendTasks(const JobPage& job, std::string& text) {
                           SpeedupText(times.standard, times.best));
 }
 
-/// Of a job with several metrics.
+/// Appends the fronts of a job with several metrics.
 void AppendFronts(const JobPage& job, std::string& text) {
   std::size_t shown = 0;
   for (const TaskPage& task : job.tasks) {

@@ -6,9 +6,9 @@
 
 namespace tilewright::report {
 
-/// The short form: of each job what was gained, what failed with the command that does it again,
-/// where the time went; the tasks as a table; the comparison and the network's coverage if there
-/// are any; what stores lack. Lines for a terminal of a hundred columns.
+/// Returns the short form of a report. For each job: the gain, failures with the command that
+/// reproduces each, and the time budget; the tasks as a table; the comparison and the network's
+/// coverage if present; the data that stores lack. Lines fit a terminal of a hundred columns.
 std::string ToText(const Document& document);
 
 }  // namespace tilewright::report

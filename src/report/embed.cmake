@@ -1,5 +1,6 @@
-# The page of `tilewright report` is part of the program: a source made here has the assembler read its
-# files, and Chart.js of Debian's libjs-chart.js. Without that the program says what to install.
+# Embeds the page of `tilewright report` in the program: the assembler reads the files of the page,
+# and Chart.js of Debian's libjs-chart.js, through a source generated here. Without Chart.js, the
+# program prints which package to install.
 find_file(TILEWRIGHT_CHART_JS chart.min.js PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist
           NO_DEFAULT_PATH)
 if(NOT TILEWRIGHT_CHART_JS)

@@ -1,7 +1,6 @@
-// From stores to a report: jobs, and their tasks.
-//
-// A store is read once, trial by trial; TaskTrials keeps what charts need. Only then is known when
-// the job began and paused, so that seconds of the job can be given to all.
+// Gathering of a report from stores: jobs and their tasks.
+// | A store is read once, trial by trial; TaskTrials keeps the data of the charts. Start and pauses
+// of the job are known only afterwards; then every trial gets its seconds of the job.
 
 #include "src/report/gather.h"
 
@@ -55,7 +54,7 @@ Result<TaskMap> ReadTrials(const records::Store& store, std::int64_t job,
   return tasks;
 }
 
-/// What the settings of a job, JSON of any version, say.
+/// Reads the settings of a job, JSON of any version.
 void ReadSettings(const std::string& settings, JobPage& page) {
   const auto json = ParseJson(settings);
   if (!json.ok() || !json->is_object()) return;
@@ -98,7 +97,7 @@ void FillRoofline(const records::Store& store, const TaskTrials& trials, double 
   roofline.peaks_of = "measured when the job began";
 }
 
-/// Failures of all tasks, those that occur most first.
+/// Returns the failures of all tasks, most frequent first.
 std::vector<Failure> FailuresOf(const TaskMap& tasks) {
   std::vector<Failure> all;
   for (const auto& [key, task] : tasks) {
@@ -118,7 +117,7 @@ std::vector<Failure> FailuresOf(const TaskMap& tasks) {
   return all;
 }
 
-/// What the job's log says of its tasks and times.
+/// Reads the task and time entries of the job's log.
 Status ReadLog(const records::Store& store, std::int64_t job, TaskMap& tasks, JobPage& page,
                Document& document) {
   std::vector<records::LogEntry> own;
@@ -156,7 +155,7 @@ Status ReadLog(const records::Store& store, std::int64_t job, TaskMap& tasks, Jo
   return {};
 }
 
-/// One job with trials; nothing is added for one that has none.
+/// Adds one job; a job without trials adds nothing.
 Status GatherJob(const records::Store& store, const records::Job& job, const GatherOptions& options,
                  Document& document) {
   auto tasks = ReadTrials(store, job.id, *options.templates, document);
@@ -209,7 +208,7 @@ Status AddJob(const records::Store& store, const TaskMap& tasks, const GatherOpt
     if (options.finish) TW_RETURN_IF_ERROR(options.finish(*task, one));
     page.tasks.push_back(std::move(one));
   }
-  // What takes the network longest first.
+  // Largest contribution to the network's time first.
   std::ranges::stable_sort(page.tasks, std::greater(), [](const TaskPage& task) {
     return static_cast<double>(task.occurrences) * std::max(task.default_value, task.best_value);
   });
@@ -288,7 +287,7 @@ TimePage TimeOf(const std::vector<search::TimeEntry>& notes) {
   TimePage page;
   search::TimeEntry before;
   for (const search::TimeEntry& note : notes) {
-    if (note.wall_seconds < before.wall_seconds) before = {};  // the job went on: another life
+    if (note.wall_seconds < before.wall_seconds) before = {};  // the job was resumed: another run
     const double wall = note.wall_seconds - before.wall_seconds;
     if (wall <= 0) continue;
     const auto add = [wall](double now, double then, std::vector<double>& shares, double& sum) {
@@ -320,7 +319,7 @@ Status GatherStore(const std::string& path, const GatherOptions& options, Docume
     if (!job.name.starts_with(options.job)) continue;
     TW_RETURN_IF_ERROR(GatherJob(store, job, options, document));
   }
-  // What was imported has no trials; beside a job's own it would only be in the way.
+  // Imported records have no trials; next to a job with trials they are omitted.
   if (document.jobs.size() == before && imported.starts_with(options.job)) {
     TW_RETURN_IF_ERROR(GatherImported(store, options, document));
   }

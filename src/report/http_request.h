@@ -6,19 +6,19 @@
 
 namespace tilewright::report {
 
-/// Longest head of a request, in bytes: the request line and all header fields.
+/// Maximum length of the head of a request in bytes: the request line and all header fields.
 inline constexpr std::size_t kMaxHeadBytes = 8192;
-/// Most header fields of a request.
+/// Maximum number of header fields of a request.
 inline constexpr std::size_t kMaxHeaderFields = 64;
 
-/// The parts of a request that the server of `tune --watch` uses. Header fields are counted and
+/// Parts of a request that the server of `tune --watch` uses. Header fields are counted and
 /// ignored.
 struct HttpRequest {
   std::string method;  ///< "GET"
   std::string path;    ///< without the query: "/data.json"
   std::string query;   ///< after the question mark: "token=…&wait=1"
 
-  /// Value of a query parameter, as it was sent; empty if there is none.
+  /// Returns the value of a query parameter as sent; empty if it is missing.
   std::string_view Parameter(std::string_view name) const;
 };
 
@@ -29,7 +29,8 @@ enum class HeadState { kIncomplete, kComplete, kTooLarge, kMalformed };
 /// are ignored.
 HeadState ParseHead(std::string_view received, HttpRequest& request);
 
-/// Response with status line, header fields that forbid caching and foreign use, and the body.
+/// Returns a response with status line, header fields that forbid caching and cross-origin use, and
+/// the body.
 /// status: "200 OK".
 std::string HttpResponse(std::string_view status, std::string_view type, std::string_view body);
 

@@ -16,15 +16,16 @@ struct ImportedJob {
   std::int64_t trials = 0, ok = 0;
 };
 
-/// Half of what lies between the least and the largest cost, of their mean: nobody noted more.
+/// Returns half the difference between the least and the largest cost, relative to their mean. Logs
+/// contain no other noise estimate.
 double NoiseOfCosts(const records::ImportedRecord& record) {
   if (record.costs.size() < 2 || !(record.cost > 0)) return 0;
   const auto [least, largest] = std::ranges::minmax(record.costs);
   return (largest - least) / (2 * record.cost);
 }
 
-/// The record as a trial. Its candidate is one of ours where a template can make it, for what looks
-/// at code; else it has the names that were written.
+/// Returns the record as a trial. If a template can represent the config, the candidate uses it, so
+/// that its code can be shown; otherwise the candidate has the recorded names.
 Result<Trial> TrialOfImported(const records::ImportedRecord& record, const Target& target,
                               const GatherOptions& options) {
   TW_ASSIGN_OR_RETURN(auto workload, Workload::Parse(record.workload_key));
@@ -45,7 +46,7 @@ Result<Trial> TrialOfImported(const records::ImportedRecord& record, const Targe
   trial.value = ok ? record.cost : 0;
   trial.noise = NoiseOfCosts(record);
   trial.samples = record.costs;
-  trial.verified = ok;  // as far as anybody knows; the document says that nobody looked
+  trial.verified = ok;  // as recorded; the document states that it is unverified
   trial.device.model = record.package.empty() ? record.file : record.package;
   trial.finished_unix_seconds = record.finished;
   return trial;

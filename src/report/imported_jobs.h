@@ -4,12 +4,12 @@
 
 namespace tilewright::report {
 
-/// Name of the jobs that stand for imported records.
+/// Name of the jobs that represent imported records.
 inline constexpr const char* kImportedJob = "imported";
 
-/// Adds what a store has of logs of AutoTVM and TopHub packages: for each target a job that has the
-/// records as its trials. They have neither times of day to go by nor verification, which is said
-/// in the document. Nothing is added where there are none.
+/// Adds the imported records of AutoTVM logs and TopHub packages: for each target a job with the
+/// records as its trials. The records have no usable times of day and no verification; the document
+/// states so. A store without imported records adds nothing.
 /// Errors: those of reading the store.
 Status GatherImported(const records::Store& store, const GatherOptions& options,
                       Document& document);

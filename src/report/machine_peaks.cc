@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxPeaksBytes = 64 << 10;
 
-/// Peaks by machine, as JSON text each; empty if there is no such file.
+/// Reads the peaks by machine, each as JSON text; empty if the file does not exist.
 Json ReadKeptPeaks(const std::string& path) {
   const auto text = ReadFile(path, kMaxPeaksBytes);
   if (!text.ok()) return Json::object();

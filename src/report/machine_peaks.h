@@ -7,16 +7,16 @@
 
 namespace tilewright::report {
 
-/// For each rate the higher of two measurements: noise only lowers them.
+/// Returns for each rate the higher of two measurements: noise only lowers them.
 MachinePeaks HigherPeaks(const MachinePeaks& a, const MachinePeaks& b);
 
-/// Peaks of this machine for code of the target: measured now, unless a higher measurement was kept
-/// in the user's data folder. All commands that show a share of the roofline take their peaks from
-/// here. Zeros for a device whose peaks cannot be measured.
+/// Returns the peaks of this machine for code of the target: measured now, or a higher earlier
+/// measurement from the user's data folder. All commands that print a share of the roofline use
+/// these peaks. Zeros for a device whose peaks cannot be measured.
 MachinePeaks PeaksHere(const Target& target);
 
-/// Highest of `measured` and the peaks that the file keeps for `machine`; keeps it there. A file
-/// that cannot be read or written changes nothing.
+/// Returns the higher of `measured` and the peaks that the file has for `machine`, and stores the
+/// result in the file. An unreadable or unwritable file has no effect.
 MachinePeaks KeepHighestPeaks(const std::string& path, const std::string& machine,
                               const MachinePeaks& measured);
 

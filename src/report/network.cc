@@ -9,7 +9,7 @@
 namespace tilewright::report {
 namespace {
 
-/// What the tasks of a document say about the device and about each other.
+/// Properties of the device and typical ratios, from the tasks of a document.
 struct Known {
   std::map<std::string, const TaskPage*> tasks;          // by workload key
   double gain = 1;                                       // default / best, the median
@@ -28,7 +28,7 @@ Known KnownOf(const Document& document, const std::string& metric) {
       if (task.roofline.bound > 0 && task.default_value > 0) {
         shares.push_back(task.roofline.bound / task.default_value);
       }
-      if (metric != "seconds") continue;  // what is left to the host has no cycles
+      if (metric != "seconds") continue;  // steps on the host have no cycles
       known.operations = std::max(known.operations, task.roofline.peak_operations);
       known.far_bytes = std::max(known.far_bytes, task.roofline.far_bytes);
       known.near_bytes = std::max(known.near_bytes, task.roofline.near_bytes);
@@ -63,7 +63,7 @@ void FillTime(const Known& known, const OperatorReport& report, NetworkStep& ste
   step.miss_cost = step.cost * (1 - 1 / slower);
 }
 
-/// Bytes of the arena that are in use during each step: what overlaps counts once.
+/// Returns the bytes of the arena in use during each step; overlapping buffers count once.
 std::vector<std::int64_t> LiveBytes(const Plan& plan) {
   const std::size_t steps = plan.steps.size();
   std::vector<std::size_t> first(plan.buffers.size(), steps), last(plan.buffers.size(), 0);

@@ -7,12 +7,12 @@
 
 namespace tilewright::report {
 
-/// A planned network, step by step. Times are those of the document's tasks where it has them
-/// (measured alone, not within the network). Others are estimated: what the roofline says, times
-/// how far the default configs of the document's tasks are from theirs; of what has no arithmetic
-/// the bytes at the speed of far memory. What a step without a record of its own costs is what
-/// tuned tasks have gained (the median), or what a near hit says of itself. With no peaks of the
-/// device in the document there are no estimates.
+/// Returns a planned network, step by step. A step whose task the document contains has that task's
+/// time (measured alone, not within the network). Other times are estimated. With arithmetic: the
+/// roofline, multiplied by the ratio of the default configs of the document's tasks to theirs.
+/// Without: the bytes at the speed of the last-level memory. A step without a record of its own
+/// costs in addition the median gain of tuned tasks, or the slowdown that a near match expects. If
+/// the document has no peaks of the device, there are no estimates.
 NetworkPage NetworkOf(const Plan& plan, const std::string& graph, const Document& document);
 
 }  // namespace tilewright::report

@@ -10,8 +10,8 @@
 namespace tilewright::report {
 namespace {
 
-// Scripts and style sheets of this file only, by their hashes, and nobody is asked for anything.
-// Charts set styles of their elements by script, which a policy does not forbid.
+// Returns a policy that allows only scripts and style sheets of this file, by their hashes, and no
+// network access. Charts set styles of their elements by script, which the policy permits.
 std::string PolicyOf(std::string_view charts, std::string_view script, std::string_view style,
                      bool live) {
   return "default-src 'none'; script-src " + ScriptHash(charts) + " " + ScriptHash(script) +
@@ -19,7 +19,7 @@ std::string PolicyOf(std::string_view charts, std::string_view script, std::stri
          (live ? "; connect-src 'self'" : "");
 }
 
-/// Every text of the document as Printable makes it. Listings of code keep their lines.
+/// Makes every text of the document printable. Listings of code keep their lines.
 void MakePrintable(Json& json, bool lines) {
   if (json.is_string()) {
     json = Printable(json.get_ref<const std::string&>(), lines);
@@ -96,7 +96,7 @@ Result<std::string> MakePage(const Document& document) {
       {"{{data}}", data},
       {"{{script}}", std::string(parts.script)},
   }};
-  // Each place once, in the order of the file: what is filled in is not looked at again.
+  // Each placeholder is replaced once, in the order of the file; inserted text is not searched.
   std::string page;
   page.reserve(parts.html.size() + parts.charts.size() + parts.script.size() + data.size() + 65536);
   std::string_view rest = parts.html;

@@ -1,11 +1,11 @@
 // HTTP server of the page of a running job.
 //
 // One thread, one poll loop, sockets that never block. A connection is in one of three states: its
-// head arrives, its request waits (wait=1: an open page asks again as soon as it has an answer, and
-// the server paces it), its answer is sent. Each state has a deadline, a head has a largest size,
-// and the number of connections is limited: if it is reached, a new connection replaces the oldest
-// one whose head is incomplete. So connections that send or read slowly, or never, cost the job
-// nothing and keep nobody else from the page.
+// head arrives, its request waits (wait=1: an open page sends its next request after each answer,
+// and the server sets the pace), its answer is sent. Each state has a deadline, a head has a
+// maximum size, and the number of connections is limited. At the limit, a new connection replaces
+// the oldest one whose head is incomplete. Therefore connections that send or read slowly, or
+// never, cost the job nothing and block no other reader.
 
 #include "src/report/server.h"
 
@@ -37,12 +37,12 @@
 namespace tilewright::report {
 namespace {
 
-constexpr double kReaderSeconds = 8;  // an open page asks again within this time
+constexpr double kReaderSeconds = 8;  // an open page sends its next request within this time
 constexpr double kLongestPollSeconds = 1;
 constexpr int kBacklog = 32;
 constexpr int kAcceptsPerTurn = 16;
-// Pause of accepting if the system has no descriptor or memory for a connection: the listening
-// socket stays readable, and poll would return at once.
+// Pause of accepting if the system has no descriptor or memory for a connection. The listening
+// socket stays readable, so poll would return at once.
 constexpr double kAcceptPauseSeconds = 1;
 constexpr std::string_view kPlain = "text/plain; charset=utf-8";
 
@@ -56,7 +56,7 @@ std::string MakeToken() {
   return text;
 }
 
-/// A listening socket on 127.0.0.1, to be closed by the caller. Errors: kUnavailable.
+/// Opens a listening socket on 127.0.0.1, which the caller closes. Errors: kUnavailable.
 Result<int> ListenOn(int port, int& chosen) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket < 0) return Unavailable("--watch: no socket: " + ErrnoReason());
@@ -85,7 +85,7 @@ bool EqualConstantTime(std::string_view a, std::string_view b) {
 }
 
 struct WatchServer::Impl {
-  /// An open file descriptor, closed with its owner; -1: none.
+  /// Owner of an open file descriptor; -1: none.
   class Descriptor {
    public:
     explicit Descriptor(int number = -1) : number_(number) {}
@@ -122,7 +122,7 @@ struct WatchServer::Impl {
   SystemClock clock;
   std::list<Connection> connections;  // of the server's thread, oldest first
   double accept_from = -1e9;          // of the server's thread; see kAcceptPauseSeconds
-  std::mutex mutex;                   // guards what follows
+  std::mutex mutex;                   // guards the following members
   std::condition_variable told;
   bool finished = false, stop = false;
   bool sent_final_answer = false;  // an answer made after Finish was sent
@@ -184,7 +184,7 @@ struct WatchServer::Impl {
     char bytes[4096];
     const ssize_t got = ::recv(connection.socket.number(), bytes, sizeof bytes, 0);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
-    // The reader has gone; bytes after a whole head mean nothing.
+    // The reader has closed the connection; bytes after a complete head are ignored.
     if (got <= 0) connection.done = true;
     if (got <= 0 || connection.state != Connection::State::kHead) return;
     connection.received.append(bytes, static_cast<std::size_t>(got));
@@ -213,7 +213,7 @@ struct WatchServer::Impl {
       if (sent < 0) return;
       connection.sent += static_cast<std::size_t>(sent);
     }
-    // Input that nobody reads would turn the close into a reset, and the answer might be lost.
+    // Unread input would turn the close into a reset, and the answer might be lost.
     (void)::shutdown(connection.socket.number(), SHUT_WR);
     connection.done = true;
     if (!connection.last) return;
@@ -241,12 +241,13 @@ struct WatchServer::Impl {
       connection.socket = std::move(socket);
       connection.deadline = clock.MonotonicSeconds() + limits.head_seconds;
       connections.push_back(std::move(connection));
-      // A request that is there already does not depend on the connections after it.
+      // A request that has arrived already does not depend on the connections after it.
       Receive(connections.back());
     }
   }
 
-  /// Answers what has waited long enough, or `all` that waits; closes what is over.
+  /// Answers requests that have waited long enough, or with `all` every waiting one; closes
+  /// finished connections.
   void Settle(bool all) {
     const double now = clock.MonotonicSeconds();
     for (Connection& connection : connections) {
@@ -260,7 +261,8 @@ struct WatchServer::Impl {
     std::erase_if(connections, [](const Connection& one) { return one.done; });
   }
 
-  /// Waits for sockets until `deadline`, and serves those that are ready. accepting: new ones, too.
+  /// Waits for sockets until `deadline`, and serves those that are ready. accepting: also accepts
+  /// new ones.
   void Turn(double deadline, bool accepting) {
     std::vector<pollfd> waiting = {{wake.number(), POLLIN, 0}};
     if (accepting && clock.MonotonicSeconds() < accept_from) {
@@ -305,7 +307,7 @@ struct WatchServer::Impl {
       if (ending) break;
       Turn(clock.MonotonicSeconds() + kLongestPollSeconds, true);
     }
-    // What a reader that asked in time does not take now, it does not get.
+    // Readers that do not take the answer now do not get it.
     std::erase_if(connections, [](const Connection& connection) {
       return connection.state != Connection::State::kAnswer;
     });

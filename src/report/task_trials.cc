@@ -1,9 +1,8 @@
-// One task of a job: from its trials to what its charts show.
-//
-// Trials are read once, in the order of the store, and kept small: knob values become numbers, per
-// template and knob, in the order in which they come. Where there are more trials than a chart can
-// show, lines of the best so far stay exact and points are thinned: all improvements are kept, then
-// every so-manieth trial.
+// One task of a job: from its trials to the data of its charts.
+// | Trials are read once, in the order of the store, and kept small: knob values become numbers,
+// per template and knob, in order of appearance. If there are more trials than a chart can show,
+// best-so-far lines stay exact and points are thinned: all improvements are kept, then every n-th
+// trial.
 
 #include "src/report/task_trials.h"
 
@@ -24,20 +23,20 @@
 namespace tilewright::report {
 namespace {
 
-constexpr std::size_t kFinalists = 6;         // where no race was run
-constexpr std::size_t kKeptRaces = 8;         // the last ones; the log says which of them counts
-constexpr std::size_t kSimulated = 96;        // kept where the metric is not seconds
-constexpr std::size_t kSpread = 256;          // over the search, there
+constexpr std::size_t kFinalists = 6;         // if no race was run
+constexpr std::size_t kKeptRaces = 8;         // the last ones; the log states which one counts
+constexpr std::size_t kSimulated = 96;        // kept if the metric is not seconds
+constexpr std::size_t kSpread = 256;          // over the search, in that case
 constexpr std::size_t kMaxFailureKinds = 64;  // of one task
 constexpr std::size_t kReasonLength = 240;
-// A score means the time that a line through so many trials before it gives.
+// A score is mapped to a time by a line through this many earlier trials.
 constexpr std::size_t kLineWindow = 96, kLineLeast = 12;
 constexpr std::size_t kRankWindow = 64, kRankLeast = 16, kMaxRankWindows = 120;
 constexpr std::size_t kBins = 8, kBinLeast = 5;
 constexpr std::size_t kImportanceLeast = 24;  // trials of a template
 constexpr std::size_t kMaxPairs = 6;
 
-/// Texts with numbers in them, as people sort them: "[2,16]" before "[10,1]".
+/// Compares texts that contain numbers by their values: "[2,16]" before "[10,1]".
 bool NaturalLess(const std::string& a, const std::string& b) {
   std::size_t i = 0, j = 0;
   const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
@@ -58,7 +57,7 @@ bool NaturalLess(const std::string& a, const std::string& b) {
   return a.size() - i < b.size() - j;
 }
 
-/// A reason without its numbers: what fails alike is told alike.
+/// Returns a reason without its numbers, to group similar failures.
 std::string KindOfReason(const std::string& reason) {
   std::string kind;
   for (const char c : reason.substr(0, kReasonLength)) {
@@ -84,7 +83,7 @@ bool SameCandidate(const Trial& a, const Trial& b) {
          a.candidate.config.values == b.candidate.config.values;
 }
 
-/// Knobs, then pairs, by what they explain of log(value).
+/// Returns knobs, then pairs, by the share of log(value) that they explain.
 std::vector<KnobShare> ImportanceOf(const std::vector<KnobTable::Axis>& axes,
                                     const std::vector<std::vector<int>>& rows,
                                     const std::vector<double>& logs) {
@@ -121,7 +120,8 @@ std::vector<KnobShare> ImportanceOf(const std::vector<KnobTable::Axis>& axes,
   return single;
 }
 
-/// What each trial's score meant when it was asked: by the trials before it.
+/// Returns the time that each trial's score predicted when it was proposed, computed from the
+/// earlier trials.
 std::vector<double> PredictedValues(const std::vector<TrialSummary>& trials) {
   std::vector<double> predicted(trials.size(), 0);
   SlidingRegression line(kLineWindow, kLineLeast);
@@ -207,7 +207,7 @@ void TaskTrials::KeepFastest(const Trial& trial) {
   if (fastest_.size() > kept) fastest_.pop_back();
 }
 
-/// As Store::Front compares them. Trials of one job know the same metrics.
+/// Compares as Store::Front does. Trials of one job have the same metrics.
 void TaskTrials::KeepForFront(const Trial& trial) {
   if (trial.others.empty() || trial.noisy()) return;
   if (metrics_.empty()) {
@@ -316,7 +316,7 @@ KnobTable TaskTrials::TableOf(int kind_number, std::size_t max_rows) const {
   }
   table.trials = std::ssize(rows);
   if (rows.size() >= kImportanceLeast) table.importance = ImportanceOf(table.axes, rows, logs);
-  // The fastest third of the lines, and of the others a sample.
+  // The fastest third of the lines, and a sample of the others.
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&values](std::size_t i) { return values[i]; });
@@ -337,7 +337,7 @@ void TaskTrials::FillSeries(std::size_t max_points, TaskPage& page) {
     if (trial.attempt != 0) continue;
     search.push_back(i);
     const auto number = std::ssize(search);
-    // What is counted is verified last: its trials come without.
+    // Counted metrics are verified last, so their trials are stored unverified.
     const bool counts = trial.verified || IsSimulated(task_.target);
     if (trial.value <= 0 || !counts || (best > 0 && trial.value >= best)) continue;
     best = trial.value;
@@ -366,7 +366,7 @@ void TaskTrials::FillFinalists(const TemplateRegistry& templates, TaskPage& page
     auto config = entries.front()->default_config(task_.workload, task_.target);
     if (config.ok()) standard.candidate.config = *std::move(config);
   }
-  // A race that was interrupted has trials and no winner; the one before it is what is served.
+  // An interrupted race has trials and no winner; records of the race before it are served.
   const auto of_race = race_ ? raced_.find(race_->attempt) : raced_.end();
   const bool raced = of_race != raced_.end();
   std::vector<Trial> list = raced ? of_race->second : fastest_;
@@ -375,7 +375,8 @@ void TaskTrials::FillFinalists(const TemplateRegistry& templates, TaskPage& page
   const auto wins = [this, raced](const Trial& trial) {
     return !raced || trial.candidate.config.index == race_->winner.index;
   };
-  // Of two that cannot be told apart a rule chooses, so the winner need not be the first.
+  // If two configs cannot be distinguished, a rule selects one, so the winner need not be the
+  // first.
   auto winner = std::ranges::find_if(list, wins);
   if (winner == list.end()) winner = list.begin();
   if (winner != list.end()) std::rotate(list.begin(), winner, winner + 1);

@@ -13,17 +13,16 @@
 
 namespace tilewright::report {
 
-/// Points of one task's charts, and rows of its parallel coordinates, at most.
+/// Maximum number of points of one task's charts, and of rows of its parallel coordinates.
 inline constexpr std::size_t kMaxPoints = 2000;
 inline constexpr std::size_t kMaxRows = 400;
 
-/// What a chart needs of one trial.
+/// Data of one trial for the charts.
 struct TrialSummary {
-  double finished = 0;  ///< unix time
-  double duration_seconds =
-      0;               ///< seconds from the start of its build to its end, waiting left out
-  double seconds = 0;  ///< of the job; set when all are known
-  double value = 0;    ///< 0 unless ok
+  double finished = 0;          ///< unix time
+  double duration_seconds = 0;  ///< seconds from the start of its build to its end, without waiting
+  double seconds = 0;           ///< of the job; set once all trials are read
+  double value = 0;             ///< 0 unless ok
   double noise = 0;
   std::optional<double> predicted;
   Outcome outcome = Outcome::kInvalid;
@@ -33,8 +32,9 @@ struct TrialSummary {
   bool noisy = false, verified = false;
 };
 
-/// The trials of one task of a job while they are read, and then the task's page. Keeps a few dozen
-/// bytes of a trial, whole ones only of the fastest, of a race and of one failure of a sort.
+/// Trials of one task of a job while they are read, and then the task's page. Keeps a few dozen
+/// bytes of each trial, and whole trials only of the fastest, of a race, and one of each kind of
+/// failure.
 class TaskTrials {
  public:
   explicit TaskTrials(const Task& task, const Epilogue& epilogue);
@@ -46,21 +46,22 @@ class TaskTrials {
   const std::vector<TrialSummary>& seen() const { return seen_; }
   const std::map<std::string, std::pair<Failure, Candidate>>& failures() const { return failures_; }
 
-  /// What the log says of the last race, if there was one.
+  /// Sets the entry of the last race in the log, if a race was run.
   void SetRace(search::BestEntry race) { race_ = std::move(race); }
   void set_occurrences(std::int64_t occurrences) { occurrences_ = occurrences; }
 
-  /// All but code and roofline. Call once, after TrialSummary::seconds are set.
+  /// Returns the page without code and roofline. Call once, after TrialSummary::seconds are set.
   /// max_points, max_rows: see TrialPoints and KnobTable.
   TaskPage Page(const TemplateRegistry& templates, std::size_t max_points, std::size_t max_rows);
-  /// Winner and runner-up, as far as they are known; after Page.
+  /// Winner and runner-up, if known; after Page.
   const std::vector<Trial>& leaders() const { return leaders_; }
-  /// Products of the best config for each of the task's (ProductShareOf); after Page.
+  /// Returns the products that the best config computes for each product of the task
+  /// (ProductShareOf); after Page.
   double BestProductShare(const TemplateRegistry& templates) const;
-  /// The fastest verified trials, after Page with the winner of the race first: a few, of what is
-  /// not measured in seconds (and so costs nothing to look at again) many.
+  /// The fastest verified trials, after Page with the winner of the race first. A few, or many if
+  /// the metric is not seconds, because simulating them again costs no device time.
   const std::vector<Trial>& fastest() const { return fastest_; }
-  /// For a VTA and a GPU: trials of the whole search, each so-manieth, verified or not.
+  /// For a VTA and a GPU: every n-th trial of the whole search, verified or not.
   const std::vector<Trial>& spread() const { return spread_; }
 
  private:
@@ -86,7 +87,7 @@ class TaskTrials {
   std::string metric_ = "seconds";
   std::vector<TrialSummary> seen_;
   std::vector<Kind> kinds_;
-  /// What may be on a front: of each config its last measurement.
+  /// Candidate for a front: the last measurement of a config.
   struct Measured {
     std::int64_t attempt = 0;
     double finished = 0;
@@ -96,13 +97,13 @@ class TaskTrials {
   std::map<std::pair<std::string, std::string>, Measured> measured_;  // by template and config
   std::vector<Trial> fastest_, leaders_, spread_;
   std::map<std::int64_t, std::vector<Trial>> raced_;  // by attempt, of the last races
-  bool simulated_;  // what a trial asks of its device can be told again
+  bool simulated_;  // resources of a trial can be computed again without the device
   std::int64_t spread_every_ = 1, spread_seen_ = 0;
   std::optional<search::BestEntry> race_;
   std::map<std::string, std::pair<Failure, Candidate>> failures_;  // by outcome and reason
 };
 
-/// Score against speed over time, and what scores came to.
+/// Returns the correlation of score and speed over time, and predicted against measured values.
 Ranking RankingOf(const std::vector<TrialSummary>& trials, const std::vector<double>& predicted);
 
 }  // namespace tilewright::report

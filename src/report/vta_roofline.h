@@ -5,9 +5,10 @@
 
 namespace tilewright::report {
 
-/// Peaks and bound of a task on a simulated VTA: one tile product in each cycle, or one ALU
-/// operation for each tile of the result, and the bytes that a load moves in one. Operations and
-/// bytes are set. Where trials are compared by something else, Roofline::peaks_of says so.
+/// Fills in peaks and bound of a task on a simulated VTA. Peaks: one tile product, or one ALU
+/// operation for each tile of the result, per cycle, and the bytes that a load moves per cycle.
+/// Requires operations and bytes. If trials are compared by another metric, Roofline::peaks_of
+/// states so.
 void FillVtaRoofline(const Task& task, Roofline& roofline);
 
 }  // namespace tilewright::report

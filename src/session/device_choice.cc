@@ -13,7 +13,7 @@
 namespace tilewright::session {
 namespace {
 
-/// Errors: kInvalidArgument for threads that the library of a file cannot have.
+/// Errors: kInvalidArgument for a number of threads that the library of a file does not support.
 Status CheckThreads(const std::string& file, const ModelLibrary& model, int threads) {
   if (model.on_gpu()) {
     return InvalidArgument("--threads: the operators of " + file + " run on a GPU");
@@ -110,7 +110,7 @@ Result<ModelLibrary> DeviceChoice::OpenLibrary(const std::string& file, int thre
   TW_ASSIGN_OR_RETURN(auto ordinal, Ordinal());
   const Status opened = model.UseDevice(CudaApi::kLibrary, ordinal);
   if (opened.ok()) return model;
-  if (opened.code() != StatusCode::kNotFound) return opened;  // there is a driver and the device
+  if (opened.code() != StatusCode::kNotFound) return opened;  // a driver and the device exist
   return NotFound(opened.message() +
                   "; `run` and `verify` of the model file emulate one with --target 'cuda "
                   "-arch=...' --device simt");

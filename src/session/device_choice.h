@@ -18,7 +18,7 @@ struct DeviceChoice {
   std::string device;
   /// True for the emulator of threads.
   bool simt() const { return device == "simt"; }
-  /// Errors: kInvalidArgument unless the text fits the target.
+  /// Checks that `device` fits the target. Errors: kInvalidArgument.
   Status Check(const Target& target) const;
 
   /// Returns the GPU's number. Errors: kInvalidArgument unless it is a number.
@@ -32,18 +32,20 @@ struct DeviceChoice {
   /// Errors: those of CudaDevices; kNotFound if there is no such device; kUnsupported if it cannot
   /// run the target's code.
   Result<Gpu> Find(const Target& target) const;
-  /// Returns the device whose records serve the target. Targets without grids: as DeviceFor. Else
-  /// the named GPU; else the first one here that can run the target's code; else, as in the
-  /// emulator, any GPU of the target's generation. Errors: those of Find for a named GPU.
+  /// Returns the device whose records serve the target. For a target without grids, returns
+  /// DeviceFor's. Otherwise returns the named GPU; without a name, the first local GPU that can run
+  /// the target's code; without one, and in the emulator, a generic GPU of the target's generation.
+  /// Errors: those of Find for a named GPU.
   Result<DeviceFingerprint> Fingerprint(const Target& target) const;
-  /// Checks that code for the target can run on a device here, not emulated.
+  /// Checks that a local device, not the emulator, can run code for the target.
   /// Errors: those of Find and Check.
   Status CheckRuns(const Target& target) const;
-  /// Errors: kInvalidArgument if a device was given; only code for CUDA has one.
+  /// Errors: kInvalidArgument if a device was given. Only code for CUDA has one.
   Status CheckUnused() const;
-  /// Opens a compiled library on the device. threads: 0: as compiled. set: shape variant.
-  /// Errors: those of ModelLibrary; kInvalidArgument if a device was given and the library is not
-  /// for a GPU, or threads that it cannot have.
+  /// Opens a compiled library on the device. threads: 0 keeps the compiled number. set: shape
+  /// variant.
+  /// Errors: those of ModelLibrary; kInvalidArgument if a device was given for a library without
+  /// GPU code, or for a number of threads that the library does not support.
   Result<ModelLibrary> OpenLibrary(const std::string& file, int threads = 0, int set = 0) const;
 };
 

@@ -1,5 +1,5 @@
-// What the program asks of each device: how its targets are completed and checked, what trials are
-// measured on, and what no schedule can go below.
+// Per-device functions of the program: completion and checks of targets, device lookup, and
+// rooflines.
 
 #include "src/session/device_support.h"
 
@@ -22,8 +22,8 @@ namespace {
 
 using Tasks = std::vector<search::TuneTask>;
 
-/// Errors: those of FeaturesOf and CheckCpuTarget; kInvalidArgument for a processor that a board
-/// which nobody knows was to name: without a triple, this machine's would be taken.
+/// Errors: those of FeaturesOf and CheckCpuTarget; kInvalidArgument for an unknown -model without a
+/// triple, because the triple of this machine would be used.
 Status CheckCpu(const Target& target) {
   TW_ASSIGN_OR_RETURN(const auto features, FeaturesOf(target));
   const bool arm = std::ranges::count(target.keys(), "arm_cpu") > 0;
@@ -44,7 +44,7 @@ MachinePeaks CpuPeaks(const Target& target) {
   return MeasurePeaks(features.ok() && features->avx512 ? 512 : 256);
 }
 
-/// In seconds.
+/// Returns lower bounds in seconds.
 std::vector<RooflineBound> CpuBounds(const Tasks& tasks, const Target& target,
                                      const MachinePeaks& peaks) {
   std::vector<RooflineBound> bounds;
@@ -86,8 +86,8 @@ Status CompleteVta(const std::string& vta_config, Target& target) {
   return ToStatus(VtaTargetOf(target));
 }
 
-/// Cycles at one tile product, or one ALU operation for each tile of the result, in each; or bytes
-/// with each tensor loaded or stored once.
+/// Returns lower bounds in the target's metric. Cycles: one tile product, or one ALU operation for
+/// each tile of the result, per cycle. Bytes: each tensor is loaded or stored once.
 std::vector<RooflineBound> VtaBounds(const Tasks& tasks, const Target& target,
                                      const MachinePeaks& /*peaks*/) {
   const auto vta = VtaTargetOf(target);
@@ -108,7 +108,7 @@ std::vector<RooflineBound> VtaBounds(const Tasks& tasks, const Target& target,
   return bounds;
 }
 
-// Nobody has measured the peaks of a GPU that a target names.
+// The peaks of a GPU that a target names are unmeasured.
 constexpr std::array kSupported = {
     DeviceTableRow<DeviceSupport>{
         "llvm", {.complete = &CompleteCpu, .bounds = &CpuBounds, .peaks = &CpuPeaks}},

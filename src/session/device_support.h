@@ -12,29 +12,32 @@
 
 namespace tilewright::session {
 
-/// What the program asks of a device beside its traits (src/target/device.h).
+/// Functions and properties that the program needs of a device in addition to its traits
+/// (src/target/device.h).
 struct DeviceSupport {
-  /// Completes a target as written, by --vta-config if there is one, and looks whether code can be
-  /// made for it. Errors: as ParseTarget tells them.
+  /// Completes a target as written, with the design of --vta-config if given, and checks that code
+  /// can be generated for it. Errors: those that ParseTarget documents.
   Status (*complete)(const std::string& vta_config, Target& target);
-  /// --vta-config describes it.
+  /// True if --vta-config describes the device.
   bool takes_design = false;
-  /// Fills in what is measured on. Null: what DeviceFor says.
-  /// Errors: why there is no such device here.
+  /// Sets the device that trials are measured on. Null: DeviceFor's device.
+  /// Errors: the reason if this machine has no such device.
   Status (*find)(const Target&, const DeviceChoice&, measure::ProcessMeasurerSettings&) = nullptr;
-  /// Roofline of each task in the target's metric, on a device of these peaks. Null: not known.
+  /// Returns the roofline of each task in the target's metric, on a device of these peaks. Null:
+  /// unknown.
   std::vector<RooflineBound> (*bounds)(const std::vector<search::TuneTask>&, const Target&,
                                        const MachinePeaks&) = nullptr;
-  /// What this machine reaches, for code of the target. Null: nobody has measured such a device.
+  /// Measures the peaks of this machine for code of the target. Null: peaks of such devices are not
+  /// measured.
   MachinePeaks (*peaks)(const Target&) = nullptr;
-  /// Why a runner elsewhere does not have it. Empty: it may.
+  /// Reason why a runner on another machine cannot have the device. Empty: it can.
   const char* only_here = "";
 };
 
-/// Of the target's device. Null: no code can be generated for it.
+/// Returns the entry of the target's device. Null: no code can be generated for it.
 const DeviceSupport* DeviceSupportOf(const Target& target);
 
-/// The names of the boards (configs/targets), for messages; empty where none are installed.
+/// Returns the names of the boards (configs/targets), for messages; empty if none are installed.
 std::string BoardNames();
 
 }  // namespace tilewright::session

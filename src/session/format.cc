@@ -11,7 +11,7 @@
 namespace tilewright::session {
 namespace {
 
-/// Sizes of a tensor, blocks counted in.
+/// Returns the sizes of a tensor without blocks: a block is multiplied into its dimension.
 std::vector<std::int64_t> PlainSizes(const TensorType& type, const std::string& text) {
   const auto layout = Layout::Parse(text);
   return layout.ok() && layout->parts().size() == type.shape.size() ? layout->Unpack(type.shape)
@@ -35,7 +35,7 @@ std::string ShortName(const Workload& workload) {
     return name + fmt::format(" {}x{}", conv->h, conv->w);
   }
   if (workload.op == OpKind::kExpression) {
-    // Of all that it could be called the key is too long, and a hash tells it from others.
+    // The key is too long for a name; a hash distinguishes expressions.
     const std::string hash = HexOf(Fnv1a64(workload.Key())).substr(0, 8);
     return fmt::format("expression {} {}", hash,
                        fmt::join(workload.expression.result().shape, "x"));
@@ -60,7 +60,7 @@ std::string ShortSeconds(double seconds) {
 std::string ShortValue(std::string_view metric, double value) {
   if (metric == "seconds") return ShortSeconds(value);
   if (value <= 0) return "-";
-  // The code of a kernel is small.
+  // Code of a kernel is small.
   if (metric.ends_with("bytes") && value < 1e5) return fmt::format("{:.3f} kB", value * 1e-3);
   if (metric.ends_with("bytes")) return fmt::format("{:.3f} MB", value * 1e-6);
   if (metric == "joules") return ShortJoules(value);

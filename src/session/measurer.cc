@@ -15,7 +15,8 @@
 namespace tilewright::session {
 namespace {
 
-/// own: the runner's target string. Errors: kInvalidArgument for code of another kind of processor.
+/// own: target string of the runner. Errors: kInvalidArgument for code of another kind of
+/// processor.
 Status CheckRunsThere(const Target& target, const std::string& own) {
   TW_ASSIGN_OR_RETURN(auto board, Target::Parse(own));
   const std::string code = ArchitectureOf(target), there = ArchitectureOf(board);
@@ -34,7 +35,8 @@ Status CheckRunsHere(const Target& target) {
                          "--runner 'ssh board tilewright-runner' beside it");
 }
 
-/// Path of the file of probe baselines, in the folder of the user's store. Empty without a home.
+/// Returns the path of the file of probe baselines, in the folder of the user's store; empty
+/// without a home.
 std::string ProbeBaselineFile() {
   const auto paths = FindUserPaths();
   if (!paths.ok()) return {};

@@ -29,21 +29,21 @@ struct ModelOptions {
 /// Passes on the notes of a graph's importer.
 void NoteImport(const Graph& graph, const NoteSink& note);
 
-/// Warns that constants of a file or library have synthetic contents. constants: how many; 0: no
-/// warning.
+/// Warns that constants of a file or library have synthetic contents. constants: their number; 0:
+/// no warning.
 void NoteSyntheticConstants(const std::string& file, std::int64_t constants, const NoteSink& note);
 
-/// Loads a graph with contents for every constant: synthetic ones where the file has none, and with
-/// `seeded` for every float constant. note: gets the importer's notes and warnings.
+/// Loads a graph with contents for every constant. Contents are synthetic if the file has none, and
+/// with `seeded` for every float constant. note: receives the importer's notes and warnings.
 /// Errors: those of LoadGraph and CheckMemory.
 Result<Graph> LoadForRunning(const ModelSource& source, bool seeded, const NoteSink& note);
 
-/// Index of the shape variant of a library that the shapes of a source select; 0 without shapes,
-/// with a note if the library has several.
+/// Returns the index of the shape variant of a library that the shapes of a source select. Without
+/// shapes, returns 0, with a note if the library has several variants.
 /// Errors: those of ModelLibrary::Open; kInvalidArgument for options that a library does not use,
-/// and for shapes that it was not compiled for, with the shapes it has.
+/// and for shapes that the library was not compiled for, with the available shapes.
 Result<int> VariantFor(const ModelSource& library, const NoteSink& note);
-/// Index of the variant whose inputs have the types of a graph's; 0 if none has.
+/// Returns the index of the variant whose inputs have the types of a graph's inputs; 0 if none has.
 Result<int> VariantFor(const std::string& library, const Graph& graph);
 
 }  // namespace tilewright::session

@@ -12,29 +12,30 @@
 
 namespace tilewright::session {
 
-/// Keys whose signatures a package may have, besides the user's trusted keys.
+/// Keys that may have signed a package, in addition to the user's trusted keys.
 struct TrustOptions {
   std::vector<std::string> keys;  ///< files
   bool allow_unsigned = false;
-  /// Errors: kNotFound for a missing key file; those of ReadPublicKeys.
+  /// Returns the trust policy of these options. Errors: kNotFound for a missing key file; those of
+  /// ReadPublicKeys.
   Result<records::TrustPolicy> Policy() const;
 };
 
-/// Record sources of a query or a compilation, and the lowest level of an answer that serves.
+/// Record sources of a query or a compilation, and the lowest accepted answer level.
 struct RecordSources {
   std::vector<std::string> stores, packages;  ///< files
-  bool no_packages = false;                   ///< leave out the installed ones
+  bool no_packages = false;                   ///< ignore installed packages
   std::string accept = "model";               ///< name of an AnswerLevel
   std::string model_file;  ///< cost model. Empty: the shipped one, if there is one; "none": none
   std::string rule = "own", tophub;
   std::string prefer;
   TrustOptions trust;
 
-  /// Opens the sources in order: `stores` (else the user's own, if it exists), `packages`, the
-  /// installed packages, then the cost model. note: gets a line for each source that is left out.
+  /// Opens the sources in order: `stores` (default: the user's own, if it exists), `packages`, the
+  /// installed packages, then the cost model. note: receives a line for each skipped source.
   /// templates: outlives the catalog.
-  /// Errors: those of opening; kInvalidArgument for packages by AutoTVM's rule, and for trust
-  /// without packages.
+  /// Errors: those of opening; kInvalidArgument for packages with AutoTVM's rule, and for trust
+  /// options without packages.
   Result<records::Catalog> Open(const TemplateRegistry& templates, const Target& target,
                                 const NoteSink& note) const;
   /// Parses `prefer`; none if it is empty.
@@ -42,8 +43,8 @@ struct RecordSources {
   Result<std::optional<records::Preference>> Preferred(const Target& target) const;
   /// Parses `accept`. A given cost model makes it at least kModel.
   Result<records::AnswerLevel> Accept() const;
-  /// Parameters of AutoTVM's lookup rule; none with our own.
-  /// Errors: kInvalidArgument for `tophub` without it.
+  /// Returns the parameters of AutoTVM's lookup rule; none with Tilewright's rule.
+  /// Errors: kInvalidArgument for `tophub` without AutoTVM's rule.
   Result<std::optional<records::AutotvmLookup>> Autotvm(const Target& target) const;
 
  private:
@@ -51,8 +52,9 @@ struct RecordSources {
                   records::Catalog& catalog, const NoteSink& note) const;
 };
 
-/// Divides the limit of a preference among the tasks of a network (records::ShareLimit). note: gets
-/// the number of tasks that no record knows the limited metric of; they count for nothing.
+/// Divides the limit of a preference among the tasks of a network (records::ShareLimit). note:
+/// receives the number of tasks without a record that has the limited metric; these tasks are
+/// ignored.
 Status ShareLimitOf(const std::vector<search::TuneTask>& tasks, const TemplateRegistry& templates,
                     const Target& target, const DeviceFingerprint& device,
                     records::Catalog& catalog, records::Preference& prefer, const NoteSink& note);

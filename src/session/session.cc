@@ -1,5 +1,5 @@
-// From a model file to tasks, records, libraries and results, for one target. What devices have in
-// common is a RunnableNetwork; here it is made.
+// Session: from a model file to tasks, records, libraries and results, for one target.
+// RunnableNetwork is the common interface of all devices; this file opens it.
 
 #include "src/session/session.h"
 
@@ -25,7 +25,7 @@ Graph CopyOf(const Graph& graph) {
   return graph.CloneWithout(std::numeric_limits<std::int64_t>::max());
 }
 
-/// Names as lines that fit a terminal; of very many some, and how many more there are.
+/// Formats names as lines that fit a terminal: the first ones, and the number of the others.
 std::vector<std::string> NameLines(const std::vector<std::string_view>& names) {
   constexpr std::size_t kWidth = 90, kMaxLines = 6;
   std::vector<std::string> lines;
@@ -108,7 +108,7 @@ Result<CompileRequest> Session::Prepare(const ModelSource& source) const {
   request.options.device = std::move(fingerprint);
   TW_ASSIGN_OR_RETURN(request.options.prefer, sources.Preferred(target));
   auto& prefer = request.options.prefer;
-  if (prefer && !prefer->AsksForFront(target)) prefer.reset();  // the fastest is served anyway
+  if (prefer && !prefer->AsksForFront(target)) prefer.reset();  // the default is the fastest record
   if (!prefer || prefer->limited.empty()) return request;
   TW_ASSIGN_OR_RETURN(auto tasks, TasksOfFile(source, target, request.options.fuse_residuals));
   TW_RETURN_IF_ERROR(ShareLimitOf(tasks, templates(), target, request.options.device,
@@ -153,7 +153,7 @@ Result<OpenNetwork> Session::Emulate(CompileRequest request, const OpenOptions& 
 }
 
 Result<OpenNetwork> Session::OpenLibrary(CompileRequest request, const OpenOptions& options) const {
-  // A library for this process alone; its file may go while it is loaded.
+  // The library is for this process only; its file may be deleted while it is loaded.
   TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-net"));
   const std::string path = folder.path() + "/net.so";
   TW_ASSIGN_OR_RETURN(auto compiled,
@@ -171,7 +171,7 @@ Result<OpenNetwork> Session::Open(const ModelSource& source, const OpenOptions& 
   TW_ASSIGN_OR_RETURN(auto request, Prepare(source));
   const DeviceTraits& device = DeviceTraitsOf(settings_.target);
   const bool emulated = device.launches_grids && settings_.device.simt();
-  // What is emulated is compared with its own plan.
+  // An emulated network is compared with its own plan.
   Graph kept = options.keep_source && !emulated ? CopyOf(request.graph) : Graph();
   const std::int64_t synthetic = request.graph.synthetic_constants;
   const auto open = [&]() -> Result<OpenNetwork> {
@@ -226,7 +226,7 @@ void NoteMisses(const std::vector<OperatorReport>& operators, const NoteSink& no
     std::string_view why;
     std::vector<std::string_view> values;
   };
-  std::vector<Miss> misses;  // one reason mostly serves many operators: it is said once
+  std::vector<Miss> misses;  // one reason often applies to many operators: it is printed once
   for (const OperatorReport& op : operators) {
     if (!op.skipped_record.empty()) {
       note(FormatPrintable("passed over: {} ({}): {}", op.value, op.op, op.skipped_record));

@@ -1,4 +1,4 @@
-// Target strings, boards and designs of VTAs as users write them, completed and checked.
+// Target strings, boards and VTA designs as users write them, completed and checked.
 
 #include "src/session/target.h"
 
@@ -19,7 +19,7 @@
 namespace tilewright::session {
 namespace {
 
-/// Errors: kInvalidArgument for a library nobody knows.
+/// Errors: kInvalidArgument for an unknown library.
 Status CheckLibraries(const Target& target, const NoteSink& note) {
   for (const std::string& name : LibrariesOf(target)) {
     const KernelLibrary* library = FindLibrary(name);
@@ -39,7 +39,7 @@ Status CheckLibraries(const Target& target, const NoteSink& note) {
   return {};
 }
 
-/// A text that is no target, which may have been meant to be a board.
+/// Returns the error for a text that is not a target. The user may have meant a board.
 Status UnknownTarget(std::string_view text, const Status& why) {
   const std::string boards = BoardNames();
   if (boards.empty() || Trim(text).find_first_of(" {-=") != std::string_view::npos) return why;

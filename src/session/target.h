@@ -10,18 +10,19 @@
 
 namespace tilewright::session {
 
-/// The design of --vta-config: a file, or the name of a shipped one ("sim": configs/vta/sim.json).
+/// Reads the design of --vta-config: a file, or the name of a shipped design ("sim":
+/// configs/vta/sim.json).
 /// Errors: those of ReadFile and Design::Parse, with the option as context.
 Result<vta::Design> ReadDesign(const std::string& vta_config);
 
-/// The target of --target and --threads; refuses what no code can be generated for.
-/// vta_config: see ReadDesign, for a VTA target without -model; may be empty.
-/// libraries: names for -libs, separated by commas; one that is not on this machine is told on
-/// note's sink.
+/// Parses the target of --target and --threads.
+/// vta_config: see ReadDesign, for a VTA target without -model; may be empty. libraries: names for
+/// -libs, separated by commas; for a library that this machine lacks, `note` receives a note.
+/// Errors: kInvalidArgument, and kUnsupported for targets without code generation.
 Result<Target> ParseTarget(std::string_view text, int threads, const std::string& vta_config = {},
                            const std::string& libraries = {}, const NoteSink& note = IgnoreNote);
 
-/// Errors: kInvalidArgument for --no-fuse-residuals with a target that is no VTA.
+/// Errors: kInvalidArgument for --no-fuse-residuals with a target that is not a VTA.
 Status CheckResiduals(const Target& target, bool no_fuse_residuals);
 
 }  // namespace tilewright::session

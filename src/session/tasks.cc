@@ -1,4 +1,4 @@
-// Tasks and configs as users name them. A text is read as a workload key, a tuple of AutoTVM, an
+// Tasks and configs as users name them. A text is parsed as a workload key, an AutoTVM tuple, an
 // expression file, and FILE or FILE#N, in this order.
 
 #include "src/session/tasks.h"

@@ -15,57 +15,58 @@
 
 namespace tilewright::session {
 
-/// Errors: kInvalidArgument as "--shape x=1x3: WHY" if any option of a model file was given, for a
-/// source that is none.
+/// Errors: kInvalidArgument as "--shape x=1x3: WHY" if an option of a model file was given for a
+/// source that is not a model file.
 Status CheckUnused(const LoadOptions& options, std::string_view why);
 
-/// A task as written on the command line: a workload key, an AutoTVM tuple, `FILE.tw` (a tensor
-/// expression), or `FILE#N`, task N (from 0) of a model file with its most frequent epilogue. text:
-/// as the path of a source, whose options are for a file.
-/// Errors: kInvalidArgument naming what was tried, or an option that what is no file does not use.
+/// Parses a task as written on the command line: a workload key, an AutoTVM tuple, `FILE.tw` (a
+/// tensor expression), or `FILE#N`, task N (from 0) of a model file with its most frequent
+/// epilogue. text: as path of a source, whose options are for a file.
+/// Errors: kInvalidArgument naming the accepted forms, or an option that only a model file uses.
 Result<search::TuneTask> ParseTask(const ModelSource& text, const Target& target,
                                    bool fuse_residuals = true);
 
-/// The task of a workload key or of an expression (`FILE.tw`), or every task of a model file, with
-/// occurrences and epilogues. `#N` behind the name picks one.
+/// Returns the task of a workload key or of an expression (`FILE.tw`), or every task of a model
+/// file, with occurrences and epilogues. `#N` after the name selects one.
 Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, const Target& target,
                                                   bool fuse_residuals = true);
 
-/// Those of all sets of sizes, each task once, with the sum of its occurrences.
+/// Returns the tasks of all shape variants, each task once, with the sum of its occurrences.
 Result<std::vector<search::TuneTask>> TasksOfShapeVariants(std::span<const ModelSource> sources,
                                                            const Target& target,
                                                            bool fuse_residuals = true);
 
-/// The groups of operators without an anchor, as tasks (docs/expressions.md), most of the estimated
-/// time first: those with at least `min_share` of the network's. shares: gets each one's.
-/// Errors: those of loading and planning; kUnsupported for targets that are not machine code.
+/// Returns the groups of operators without an anchor as tasks (docs/expressions.md), largest share
+/// of the estimated time first. Only groups with at least `min_share` of the network's time are
+/// returned. shares: receives the share of each.
+/// Errors: those of loading and planning; kUnsupported for targets without machine code.
 Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& templates,
                                                        const ModelSource& source,
                                                        const Target& target, double min_share,
                                                        std::vector<double>* shares = nullptr);
 
-/// Takes out the tasks no VTA template serves, which the host computes, with a note
+/// Removes the tasks that no VTA template serves and that the host therefore computes, with a note
 /// for each.
 void AssignToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks,
                   const NoteSink& note);
 
-/// What ParseTask takes, or all tasks of a model file.
+/// Returns the task that ParseTask accepts, or all tasks of a model file.
 Result<std::vector<search::TuneTask>> ParseTasks(const ModelSource& text, const Target& target,
                                                  bool fuse_residuals = true);
 
-/// A config as `space` and records print it, or its values alone ({"tile_ic":[1,64],…}): the index
-/// then says nothing, and ConfigSpace::Locate finds it.
+/// Parses a config as `space` and records print it, or its values alone ({"tile_ic":[1,64],…}).
+/// With values alone, the index is not set, and ConfigSpace::Locate finds it.
 /// Errors: kInvalidArgument.
 Result<Config> ParseConfig(const std::string& text);
 
-/// A template of a task and one config of its space.
+/// Template of a task and one config of its space.
 struct ChosenConfig {
   const TemplateEntry* entry = nullptr;
   ConfigSpace space;
   Config config;
 };
-/// key: empty picks the preferred template. config: an index, the JSON of values, or empty for the
-/// default config.
+/// Chooses a template and a config. key: empty selects the preferred template. config: an index,
+/// the JSON of values, or empty for the default config.
 Result<ChosenConfig> ChooseConfig(const TemplateRegistry& templates, const Task& task,
                                   const std::string& key, const std::string& config);
 

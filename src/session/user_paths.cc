@@ -8,7 +8,7 @@
 namespace tilewright::session {
 namespace {
 
-/// An absolute path from the environment, or empty.
+/// Returns an absolute path from the environment, or empty.
 std::string FolderFrom(const char* variable) {
   const char* value = std::getenv(variable);
   return value != nullptr && value[0] == '/' ? std::string(value) : std::string();
@@ -40,7 +40,7 @@ std::string ShippedPath(std::string_view name) {
   const auto program = ExecutablePath();
   if (!program.ok()) return {};
   const std::string bin = program->substr(0, program->rfind('/'));
-  // Of PREFIX/bin, and of build/CONFIGURATION/python_free_cli.
+  // Relative to PREFIX/bin, and to build/CONFIGURATION/python_free_cli.
   for (const char* folder : {"/../share/tilewright/", "/../../../configs/"}) {
     const std::string path = bin + folder + std::string(name);
     std::error_code ignored;

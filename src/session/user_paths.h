@@ -8,30 +8,31 @@
 
 namespace tilewright::session {
 
-/// Where this user's files are, by the XDG base directories. All absolute; what the environment
-/// says that is not is passed over, as that specification wants.
+/// Folders of this user's files by the XDG base directory specification. All are absolute; relative
+/// paths in the environment are ignored, as the specification requires.
 struct UserPaths {
   std::string records;       ///< the user's own record store
   std::string packages;      ///< installed packages
-  std::string trusted_keys;  ///< keys whose packages are taken
+  std::string trusted_keys;  ///< keys whose packages are accepted
 };
 
 /// Reads $XDG_DATA_HOME, $XDG_CONFIG_HOME and $HOME.
-/// Errors: kUnavailable if none of them says where the home is.
+/// Errors: kUnavailable if none of them determines the home.
 Result<UserPaths> FindUserPaths();
 
 /// Packages for all users.
 inline constexpr const char* kSystemPackages = "/usr/share/tilewright/packages";
 
-/// Folders of installed packages in the order in which they are asked: the user's, then the
-/// system's. Nothing else is searched, the current folder least of all.
+/// Returns the folders of installed packages in lookup order: the user's, then the system's. No
+/// other folder is searched, in particular not the current folder.
 std::vector<std::string> PackageRoots();
 
-/// A file or folder shipped with the program ("targets"): beside it where it is installed, or in
-/// the source tree it was built in. Empty if there is none.
+/// Returns the path of a file or folder shipped with the program ("targets"): next to an installed
+/// program, or in the source tree it was built in. Empty if it does not exist.
 std::string ShippedPath(std::string_view name);
 
-/// The cost model shipped for a kind of target ("llvm"). Empty if there is none.
+/// Returns the path of the cost model shipped for a kind of target ("llvm"). Empty if none is
+/// shipped.
 std::string ShippedModel(std::string_view kind);
 
 }  // namespace tilewright::session

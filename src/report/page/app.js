@@ -1,5 +1,5 @@
-// Which view is shown, by the address behind #, and what changes it: links, the theme, printing, and,
-// while a job runs, new data.
+// Selects the view by the address after #, and handles links, the theme, printing, and, while a job
+// runs, new data.
 
 let report = JSON.parse(document.getElementById('data').textContent);
 const main = document.getElementById('main');

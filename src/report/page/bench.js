@@ -1,4 +1,4 @@
-// A table of scripts/bench.sh: what was measured of the program itself, and what became slower.
+// Table of scripts/bench.sh: measurements of the program itself, and regressions.
 
 const benchValue = (row, value) => value === null ? '–' : digits(value, 4) + ' ' + row.unit;
 const benchKind = verdict => verdict === 'slower' ? 'bad' : verdict === 'faster' ? 'good' : '';

@@ -1,6 +1,6 @@
 'use strict';
-// What every view needs: elements, numbers as people read them, cards with charts.
-// Texts of stores and models reach the page as text (textContent) and in no other way.
+// Helpers of all views: elements, number formats, cards with charts. Texts of stores and models
+// enter the page as text (textContent) only.
 
 /** An element. attributes: class, href, title, …, and on… for listeners. */
 function element(tag, attributes, ...children) {
@@ -201,7 +201,7 @@ function tickOfDecade(value, ticks, text) {
   if (decades > 3.2) return lead === 1 ? text() : null;
   if (decades > 1) return lead === 1 || lead === 2 || lead === 5 ? text() : null;
   const whole = 10 * value / 10 ** Math.floor(Math.log10(value) + 1e-9);
-  return Math.abs(whole - Math.round(whole)) < 1e-3 ? text() : null;  // not the ends of the axis
+  return Math.abs(whole - Math.round(whole)) < 1e-3 ? text() : null;  // not at the ends of the axis
 }
 
 /** A table whose columns sort. columns: {name, text, value, cell(row), sort(row)}. */

@@ -1,11 +1,11 @@
-// A network as a whole, and two stores against each other.
+// A network as a whole, and the comparison of two stores.
 
 const ANSWERS = [['hit', 'good'], ['near hit', 'teal'], ['near', 'teal'], ['model', 'violet'], ['default', 'warm'], ['miss', 'bad'], ['no task', 'faint']];
 const answerColour = name => (ANSWERS.find(one => one[0] === name) || ['', 'faint'])[1];
 
 function memoryChart(canvas, network) {
   const c = colours();
-  // Where some steps have no time, by their number.
+  // If some steps have no time: by their number.
   const timed = network.steps.every(step => step.cost > 0);
   let at = 0;
   const points = [];

@@ -1,4 +1,4 @@
-// The overview of a job: what was gained, where the time went, what failed.
+// Overview of a job: gain, time budget, failures.
 
 const OUTCOME_NAMES = {
   ok: 'ok', invalid: 'invalid', build_failed: 'build failed', build_timeout: 'build too long',

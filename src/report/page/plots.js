@@ -39,7 +39,7 @@ function parallelCoordinates(canvas, first, metric) {
     });
     const logs = table.value.map(Math.log);
     const sorted = logs.slice().sort((a, b) => a - b);
-    // The slowest tenth shares the lower end: one outlier would leave no room for the others.
+    // The slowest tenth shares the lower end, so that one outlier does not compress the others.
     const low = sorted[0], high = sorted[Math.floor(.9 * (sorted.length - 1))];
     const speed = i => high > low ? Math.max(0, (high - logs[i]) / (high - low)) : 1;
     return {axes, step, end: {x: left + axes.length * step, y: i => height - bottom - speed(i) * (height - top - bottom)},

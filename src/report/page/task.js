@@ -1,4 +1,4 @@
-// One task: how the search went, what the knobs do, how the model did, what won.
+// One task: progress of the search, effect of the knobs, quality of the model, winner.
 
 const unitX = {trial: 'trial', seconds: 'time of the job'};
 
@@ -8,7 +8,7 @@ function searchChart(canvas, task, by) {
   const ok = [], predicted = [], failed = [], noisy = [], slow = [];
   const values = p.value.filter(value => value > 0).sort((a, b) => a - b);
   const least = values.length ? values[0] : 1;
-  // A few trials that are many times slower would press all others to the ground: they stand at the edge.
+  // A few trials that are many times slower would compress all others; they are drawn at the edge.
   const most = values.length ? values[values.length - 1] : 1;
   const usual = values.length ? 1.4 * values[Math.floor(.95 * (values.length - 1))] : 1;
   const top = most > 1.6 * usual ? usual : most;
@@ -244,7 +244,7 @@ function knobCards(task) {
     coordinates = parallelCoordinates(canvas, tables[0], task.metric);
     return coordinates;
   }, {size: 'wide', plot: 'tall', far: pick}));
-  // Axes keep a width that can be read; a phone scrolls.
+  // Axes keep a readable width; a phone scrolls.
   const plot = cards[0].querySelector('.plot'), scroll = element('div', {class: 'scroll'});
   plot.replaceWith(scroll);
   scroll.append(plot);
