@@ -108,7 +108,7 @@ void InputArguments::Declare(CLI::App& app) {
       app, image,
       app.add_option("--input", files, "Raw or .npy tensors or pictures, one per input, in order"));
   app.add_option("--made-up", rule,
-                 "Made-up inputs where none is given: ramp, random, quantized, or "
+                 "Synthetic inputs where none is given: ramp, random, quantized, or "
                  "quantized:SCALE:ZERO_POINT (default: ramp; on a VTA quantized)")
       ->check([](const std::string& text) { return ToStatus(ParseRule(text)).message(); });
 }

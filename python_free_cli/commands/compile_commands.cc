@@ -85,7 +85,7 @@ class CompileCommand final : public Command {
     app.add_option("--build-threads", build_threads_, "Kernels built at once")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    app.add_flag("--seeded", seeded_, "Replace every float constant by made-up contents");
+    app.add_flag("--seeded", seeded_, "Replace every float constant by synthetic contents");
     app.add_flag("--json", json_, "Print the report as JSON");
   }
   Result<int> Run() override {
@@ -113,7 +113,7 @@ class CompileCommand final : public Command {
     TW_ASSIGN_OR_RETURN(const auto prefer, sources_.Preferred(target));
     if (sources.size() > 1 && prefer.has_value() && !prefer->limited.empty()) {
       return InvalidArgument(
-          "--prefer: a limit is shared among the tasks of one network, but several sets of sizes "
+          "--prefer: a limit is shared among the tasks of one network, but several shape variants "
           "(--shape, --dim) were given; compile them one by one, or leave the limit out");
     }
     TW_ASSIGN_OR_RETURN(const auto session, MakeSession(target));
@@ -169,7 +169,7 @@ class CompileCommand final : public Command {
       PrintJson(report);
     } else {
       const std::size_t untuned = model->untuned().size();
-      if (!model->variants.empty()) PrintOut("{} sets of sizes\n", model->variants.size());
+      if (!model->variants.empty()) PrintOut("{} shape variants\n", model->variants.size());
       PrintOut(
           "{}: {} operators, {} kernels, {} layout changes, {:.1f} MB constants, "
           "{:.1f} MB memory, {} untuned; planned in {:.1f} s, built in {:.1f} s\n",
@@ -212,7 +212,7 @@ class CompileCommand final : public Command {
   Result<std::vector<Graph>> ReadSets(std::span<const ModelSource> sources, Graph first) const {
     if (sources.size() > 1 && (format_ != "so" || sources_.rule != "own")) {
       return InvalidArgument(
-          "several sets of sizes (--shape, --dim) need --format so and --rule own");
+          "several shape variants (--shape, --dim) need --format so and --rule own");
     }
     std::vector<Graph> graphs;
     graphs.push_back(std::move(first));
@@ -334,7 +334,7 @@ class RunCommand final : public Command {
         ->required();
     app.add_option("--threads", threads_, "Threads to run with")->check(CLI::PositiveNumber);
     app.add_flag("--seeded", seeded_,
-                 "Replace every float constant of the model file by made-up contents");
+                 "Replace every float constant of the model file by synthetic contents");
     app.add_flag("--json", json_, "Print JSON with every output element");
     model_.Declare(app);
     inputs_.Declare(app);

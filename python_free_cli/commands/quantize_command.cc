@@ -69,7 +69,7 @@ class QuantizeCommand final : public Command {
                    "channel and uint8 unless --set says otherwise");
     app.add_option("--check", check_,
                    "Inputs on which the results are compared with the float network's: of --data, "
-                   "else made up (default: 2, made-up 1; of --calibrate auto as many as take "
+                   "else synthetic (default: 2, synthetic 1; of --calibrate auto as many as take "
                    "2e10 multiply-adds, at least 2; 0: do not compare)")
         ->check(CLI::NonNegativeNumber);
     app.add_option("--samples", data_options_.limit, "Samples read at most")
@@ -237,7 +237,7 @@ class QuantizeCommand final : public Command {
       constexpr int kMadeUpSamples = 8;
       options.samples = quantize::SyntheticSamples(graph, kMadeUpSamples);
       PrintErr(
-          "note: ranges are measured on made-up inputs (random numbers from -1 to 1), which "
+          "note: ranges are measured on synthetic inputs (random numbers from -1 to 1), which "
           "may be far from real ones: give some with --data\n");
     }
     const std::size_t count = JudgingCount(graph, options.samples.size());
@@ -387,7 +387,7 @@ class QuantizeCommand final : public Command {
     }
     PrintOut("outputs beside the float network's: {:.2f} dB{}{} on {} {}; {}\n", quality_.total,
              each, each.empty() ? "" : ")", judging_.size(),
-             synthetic_inputs_ ? (judging_.size() == 1 ? "made-up input" : "made-up inputs")
+             synthetic_inputs_ ? (judging_.size() == 1 ? "synthetic input" : "synthetic inputs")
                                : (judging_.size() == 1 ? "input of --data" : "inputs of --data"),
              quantize::CalibrateModeName(options.config.calibrate_mode));
   }

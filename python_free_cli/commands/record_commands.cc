@@ -43,7 +43,8 @@ class QueryCommand final : public Command {
            "  tilewright query \"('dense_small_batch.gpu', ('TENSOR', (1, 512), 'float16'), "
            "('TENSOR', (1000, 512), 'float16'), None, 'float16')\" --rule autotvm "
            "--target 'opencl -device=adreno' --records records.db\n"
-           "Asks the stores, then the packages, then all of them for near hits. Exit code 1 on a "
+           "Asks the stores, then the packages, then all of them for near matches. Exit code 1 on "
+           "a "
            "miss.\n";
   }
   void Declare(CLI::App& app) override {

@@ -442,7 +442,7 @@ Status CheckShapeVariants(std::span<const Graph> graphs) {
       shapes += (shapes.empty() ? "" : ", ") + input.name + "=" + ShapeToString(input.type.shape);
     }
     if (std::ranges::find(all, shapes) != all.end()) {
-      return InvalidArgument("two sets of sizes have the same shapes: " + shapes);
+      return InvalidArgument("two shape variants have the same shapes: " + shapes);
     }
     all.push_back(shapes);
     bool same = graph.inputs().size() == graphs[0].inputs().size();
@@ -453,7 +453,7 @@ Status CheckShapeVariants(std::span<const Graph> graphs) {
              input.type.shape.size() == first.type.shape.size();
     }
     if (!same) {
-      return InvalidArgument("sets of sizes with other inputs: " + all.front() + " and " + shapes);
+      return InvalidArgument("shape variants with other inputs: " + all.front() + " and " + shapes);
     }
   }
   return Status();
@@ -597,10 +597,10 @@ Result<CompiledModel> CompileShapeVariants(std::vector<Graph> graphs, const Comp
                                            const std::string& library_path) {
   if (graphs.size() == 1) return Compile(std::move(graphs[0]), options, library_path);
   if (!options.parameter_path.empty()) {
-    return Unsupported("several sets of sizes have their constants in the library, no bundle");
+    return Unsupported("several shape variants have their constants in the library, no bundle");
   }
   if (!DeviceTraitsOf(options.target).machine_code) {
-    return Unsupported("several sets of sizes are for CPUs, expected one set");
+    return Unsupported("several shape variants are for CPUs, expected one");
   }
   TW_RETURN_IF_ERROR(CheckShapeVariants(graphs));
   return CompileAll(std::move(graphs), options, library_path);

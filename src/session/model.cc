@@ -63,7 +63,7 @@ Result<ModelSource> ModelOptions::Source(const std::string& file) const {
   TW_ASSIGN_OR_RETURN(auto sources, Sources(file));
   if (sources.size() == 1) return std::move(sources.front());
   return InvalidArgument(std::to_string(sources.size()) +
-                         " sets of sizes (--shape, --dim), expected one");
+                         " shape variants (--shape, --dim), expected one");
 }
 
 Status ModelOptions::CheckUnused(std::string_view why) const {
@@ -86,7 +86,7 @@ void NoteImport(const Graph& graph, const NoteSink& note) {
 void NoteSyntheticConstants(const std::string& file, std::int64_t constants, const NoteSink& note) {
   if (constants == 0) return;
   note(FormatPrintable(
-      "warning: {}: {} constants have no contents of their own but made-up ones, seeded by "
+      "warning: {}: {} constants have no contents of their own but synthetic ones, seeded by "
       "their names (docs/graphs.md): results mean nothing but to compare them",
       file, constants));
 }
@@ -117,7 +117,7 @@ Result<int> VariantFor(const ModelSource& source, const NoteSink& note) {
     known += (known.empty() ? "" : "; ") + ShapesOf(library);
     if (!HasShapes(library, bindings)) continue;
     if (variants > 1 && bindings.shapes.empty()) {
-      note(FormatPrintable("note: {}: the first of {} sets of sizes, {}; --shape chooses another",
+      note(FormatPrintable("note: {}: the first of {} shape variants, {}; --shape chooses another",
                            source.path, variants, known));
     }
     return set;

@@ -229,7 +229,7 @@ void NoteMisses(const std::vector<OperatorReport>& operators, const NoteSink& no
   std::vector<Miss> misses;  // one reason often applies to many operators: it is printed once
   for (const OperatorReport& op : operators) {
     if (!op.skipped_record.empty()) {
-      note(FormatPrintable("passed over: {} ({}): {}", op.value, op.op, op.skipped_record));
+      note(FormatPrintable("skipped: {} ({}): {}", op.value, op.op, op.skipped_record));
     }
     if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
     const auto same = [&](const Miss& miss) {

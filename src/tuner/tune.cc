@@ -123,7 +123,7 @@ inner::Result<Answer> RunQuery(const Tuner::Data& tuner, const Workload& workloa
   data->explanation = answer.answer.explanation;
   data->seconds = answer.CostSeconds(&workload);
   if (const Candidate* candidate = answer.candidate()) {
-    // Of a near hit it is the config of another workload or target, made to fit.
+    // Of a near match it is the config of another workload or target, made to fit.
     Candidate own = *candidate;
     own.task = {workload, tuner.target};
     data->config = MakeConfig(std::move(own), templates);

@@ -114,7 +114,7 @@ TEST_F(CompiledSets, ThatCannotBeToldApartAreRefused) {
   graphs.push_back(OpenNetwork({1, 4, 6}, "4,6"));
   graphs.push_back(OpenNetwork({1, 4, 6}, "4,6"));
   EXPECT_EQ(CompileShapeVariants(std::move(graphs), options_, path()).status().message(),
-            "two sets of sizes have the same shapes: x=1x4x6");
+            "two shape variants have the same shapes: x=1x4x6");
   EXPECT_FALSE(FileExists(path()));
 }
 

@@ -22,7 +22,7 @@ has 'kernel(data: ' out
 expect 0 quantize m.onnx -o q.relay
 has 'operators work on integers' out
 has 'skip_conv_layers has 0: ' out
-has ' dB on 1 made-up input; global_scale' out
+has ' dB on 1 synthetic input; global_scale' out
 has 'ranges were not measured' err
 expect 0 inspect q.relay
 expect 0 quantize m.onnx --set rules=2023-08 --passes fold,partition --print-after partition
@@ -104,7 +104,7 @@ has 'net_run_on_device' gpu.h
 # from it.
 has_synthetic() {
   has 'warning: ' err
-  has ': 1 constants have no contents of their own but made-up ones, seeded by their names' err
+  has ': 1 constants have no contents of their own but synthetic ones, seeded by their names' err
 }
 synthetic='"made_up_constants":{"count":1,"seed":"name"}'
 # The best of the modes, on synthetic inputs if none are given; a poor result is not reported as
@@ -446,7 +446,7 @@ expect 0 compile "$open" "${sets[@]}" --json -o sets.so
 has '"sets":[{"name":"open_1","bound":["--shape x=1x4x6"' out
 has 'open_set(const int64_t' sets.h
 expect 0 run sets.so
-has 'the first of 2 sets of sizes' err
+has 'the first of 2 shape variants' err
 expect 2 run sets.so --prefer seconds
 has 'a library has its configs in it' err
 expect 0 run sets.so --shape x=1x3x8
@@ -456,11 +456,11 @@ expect 2 run sets.so --shape x=1x3x9
 has 'x=1x4x6; x=1x3x8' err
 expect 2 compile "$open" "${sets[@]}" --format bundle -o sets
 expect 2 compile "$open" --shape x=1x4x6,1x4x6 --value shape=4,6 -o same.so
-has 'two sets of sizes have the same shapes' err
+has 'two shape variants have the same shapes' err
 expect 2 compile "$open" "${sets[@]}" --prefer 'seconds,code_bytes<=1MB' -o sets.so
 has 'a limit is shared among the tasks of one network' err
 expect 2 inspect "$open" "${sets[@]}"
-has '2 sets of sizes' err
+has '2 shape variants' err
 cat >open.json <<END
 {"graph": "$open", "records": "open.db", "trials": 2, "shape": "x=1x4x6", "value": ["shape=4,6"]}
 END
