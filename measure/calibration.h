@@ -5,9 +5,9 @@
 
 namespace tilewright::measure {
 
-/// Learns the canary's quiet time and runs an A/A test: one and the same loop is timed several
-/// times as if it were two candidates; returns the relative difference between two such values that
-/// means nothing (ResolutionOf). Takes about a quarter of a second.
+/// Measures the probe's uncontended time and runs an A/A test: it times one loop several times as
+/// if it were two candidates. Returns the largest relative difference that is not significant
+/// (ResolutionOf). Takes about a quarter of a second.
 double MeasureResolution(InterferenceProbe& probe, NoiseFilter& gate,
                          const SamplingSettings& settings);
 

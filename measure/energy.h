@@ -14,26 +14,26 @@ namespace tilewright::measure {
 
 struct RunWorkerSettings;
 
-/// Energy that a device takes, as it counts it. Not thread-safe.
+/// Energy counter of a device. Not thread-safe.
 class EnergyCounter {
  public:
   virtual ~EnergyCounter() = default;
-  /// Joules since it was opened. Errors: kUnavailable naming what cannot be read any more.
+  /// Returns the joules since the counter was opened. Errors: kUnavailable naming the unreadable
+  /// source.
   virtual Result<double> Joules() = 0;
-  /// About how often the number changes, in seconds.
+  /// Returns the approximate update period of the counter, in seconds.
   virtual double update_period_seconds() const = 0;
 };
 
-/// All processor packages of this machine, by RAPL as Linux tells it (of Intel's and AMD's
-/// processors): cores, caches, memory controllers, whoever uses them, and what they take when idle.
-/// Memory chips are not in it.
+/// Energy counter of all processor packages of this machine, by Linux RAPL (Intel and AMD). It
+/// covers cores, caches and memory controllers, for all processes and while idle. It does not cover
+/// memory chips.
 class PowercapCounter final : public EnergyCounter {
  public:
   static constexpr const char* kFolder = "/sys/class/powercap";
-  /// Errors: kUnsupported if there is no package in the folder, or one cannot be read; it says what
-  /// to do.
+  /// Errors: kUnsupported with a remedy if the folder contains no package, or one cannot be read.
   static Result<PowercapCounter> Open(const std::string& folder = kFolder);
-  /// To be called again before a counter has gone round more than once (minutes).
+  /// Call it at least once in each period of the counter (minutes), so that no overflow is missed.
   Result<double> Joules() override;
   double update_period_seconds() const override { return 1e-3; }
 
@@ -42,10 +42,10 @@ class PowercapCounter final : public EnergyCounter {
     void operator()(const int* descriptor) const;
   };
   struct Package {
-    std::string path;  ///< of its counter
+    std::string path;  ///< of its counter file
     std::unique_ptr<int, Close> descriptor;
-    std::int64_t range = 0;  ///< microjoules at which it begins again
-    std::int64_t last = 0;   ///< what it said
+    std::int64_t range = 0;  ///< microjoules at which the counter wraps
+    std::int64_t last = 0;   ///< last value read
   };
   static Result<std::int64_t> Read(const Package& package);
 
@@ -53,23 +53,21 @@ class PowercapCounter final : public EnergyCounter {
   double joules_ = 0;
 };
 
-/// Waits until the counter makes a step.
-/// Errors: kUnavailable if it cannot be read or stands still, for 500 times as long as a step.
+/// Waits until the counter advances. Errors: kUnavailable if it cannot be read, or does not advance
+/// within 500 update periods.
 Status CheckCounterAdvances(EnergyCounter& counter, Clock& clock);
 
-/// Joules of one call of the subject: it is called again and again, for a tenth of a second at
-/// least and some steps of the counter, and what the counter has grown by between two of its steps
-/// is divided by the calls between them. What else runs on the device meanwhile is in it. The ends
-/// are off by 2 % at most where calls take up to 20 ms; of longer ones by the shorter one of a call
-/// and a real step of the counter, in a second.
-/// call_seconds: estimate of one call.
-/// Errors: kUnavailable if the counter cannot be read or stands still, or a call has failed.
+/// Measures the joules of one call. Calls the kernel repeatedly for at least a tenth of a second
+/// and several updates of the counter, then divides the increase between two updates by the calls
+/// between them. Energy of other work on the device in that time is included. The error of the ends
+/// is at most 2 % for calls of up to 20 ms. For longer calls it is the shorter one of a call and an
+/// actual counter update, in a second. call_seconds: estimate of one call. Errors: kUnavailable if
+/// the counter cannot be read or does not advance, or a call has failed.
 Result<double> JoulesPerCall(Benchmarkable& benchmarkable, EnergyCounter& counter, Clock& clock,
                              double call_seconds);
 
-/// Whether joules can be counted for a target on this machine: of its processor packages, or of the
-/// GPU of `settings`.
-/// Errors: kUnsupported, with what was looked for and what to do.
+/// Checks whether energy can be measured for a target on this machine: on its processor packages,
+/// or on the GPU of `settings`. Errors: kUnsupported, with the missing source and a remedy.
 Status CheckEnergyCounter(const Target& target, const RunWorkerSettings& settings);
 
 }  // namespace tilewright::measure

@@ -5,16 +5,16 @@
 
 namespace tilewright::measure {
 
-/// A constant piece of work whose duration tells whether the core is quiet: multiply-adds on
-/// vectors read from a buffer that stays in the first-level cache, enough of them independent to
-/// fill the units. A neighbour on the sibling hardware thread, a lower clock or an interruption
-/// makes it slower. Not thread-safe.
+/// Interference probe of a core: a constant piece of work whose duration shows whether other work
+/// disturbs the core. It runs multiply-adds on vectors from a buffer that stays in the first-level
+/// cache, with enough independent operations to fill the units. A neighbour on the sibling hardware
+/// thread, a lower clock or an interruption makes it slower. Not thread-safe.
 class InterferenceProbe {
  public:
   /// Chooses how much work takes about kTargetSeconds on this core (takes some milliseconds).
   InterferenceProbe();
-  /// Runs once. returns seconds for a fixed amount of work, however much this one chose to do: what
-  /// two processes on one machine see can be compared.
+  /// Runs the probe once. Returns the seconds of a fixed amount of work, independent of the amount
+  /// that this object chose: values of two processes on one machine are comparable.
   double Run();
   static constexpr double kTargetSeconds = 30e-6;
 
@@ -26,25 +26,24 @@ class InterferenceProbe {
   float sink_ = 0;
 };
 
-/// A constant piece of work at the level of memory where a kernel's data lie: reads of a buffer of
-/// about that size. A neighbour who fills a cache or the bus that is shared makes it slower and
-/// leaves the first-level canary alone. Not thread-safe; processes forked from its owner may run
-/// it.
+/// Interference probe of the memory level that contains a kernel's data: reads of a buffer of about
+/// that size. A neighbour that fills a shared cache or the memory bus makes it slower and does not
+/// affect the core's probe. Not thread-safe; processes forked from its owner may run it.
 class MemoryInterferenceProbe {
  public:
-  /// 0: the first-level cache, which Canary watches; then the second level, what is shared, and
-  /// what lies beyond.
+  /// Levels: 0 is the first-level cache, which InterferenceProbe covers; then the second level, the
+  /// shared cache, and main memory.
   static constexpr int kLevels = 4;
-  /// The level for a kernel that touches so many bytes.
+  /// Returns the level of a kernel that touches `bytes` bytes.
   static int LevelOf(std::int64_t bytes);
-  /// Takes the memory, 16 MiB. Without it every Run is 0.
+  /// Allocates the memory, 16 MiB. If that fails, every Run returns 0.
   MemoryInterferenceProbe();
-  /// Duration in seconds, 70 to 300 us; 0 at level 0, where there is nothing to watch.
+  /// Returns the duration in seconds, 70 to 300 us; 0 at level 0, which needs no memory probe.
   double Run(int level);
-  /// What one Run reads there.
+  /// Returns the number of bytes that one Run reads at the level.
   static std::int64_t BytesReadAt(int level);
-  /// How far above the quiet time a duration is still quiet, relative: what is shared is never
-  /// as even as the core, and a kernel computes beside reading.
+  /// Returns the relative tolerance above the uncontended time. Shared levels vary more than the
+  /// core, and a kernel also computes between reads.
   static double ToleranceOf(int level);
 
  private:
@@ -53,7 +52,7 @@ class MemoryInterferenceProbe {
   };
   void Read(std::int64_t bytes, std::int64_t lines);
   std::unique_ptr<char, Free> data_;
-  std::int64_t start_ = 0;  // of the next piece, where one run reads a piece of the buffer only
+  std::int64_t start_ = 0;  // of the next piece, if one run reads only a piece of the buffer
   std::int64_t sink_ = 0;
 };
 

@@ -2,15 +2,15 @@
 
 #include "measure/messages.h"
 
-// Limits of what a message says of a kernel. Included by .cc files of measure/ only.
+// Limits of the kernel members of a message. Included by .cc files of measure/ only.
 
 namespace tilewright::measure {
 
-/// Whether the kernel's numbers can be those of a kernel of its task: launches within what drivers
-/// take, and only on devices that launch grids; calls only of libraries that the target names
-/// (`-libs=`), with operands that lie within the kernel's tensors; workspaces and a tolerance
-/// within limits. Requires target, workload, epilogue and, of loops, the signature. Errors:
-/// kCorrupt naming the field.
+/// Checks that the members of a kernel are plausible for its task. Launches must be within the
+/// limits of drivers, and only on devices that launch grids. Calls must name libraries of the
+/// target (`-libs=`) and operands within the kernel's tensors. Workspaces and the tolerance must be
+/// within limits. Requires target, workload and epilogue and, for loops, the signature. Errors:
+/// kCorrupt naming the member.
 Status CheckKernel(const KernelSpec& kernel);
 
 }  // namespace tilewright::measure

@@ -9,16 +9,16 @@
 
 namespace tilewright::measure {
 
-/// Collects bytes from a descriptor and hands out whole lines.
+/// Line reader: collects bytes from a descriptor and returns whole lines.
 class LineReader {
  public:
   enum class State : std::uint8_t { kOpen, kClosed };
-  /// Reads what is there (until it would block, or once where the descriptor blocks).
-  /// Errors: kCorrupt if a line grows past kMaxLine; kUnavailable if reading fails.
+  /// Reads the available bytes: until the descriptor would block, or once if it is blocking.
+  /// Errors: kCorrupt if a line exceeds kMaxLine; kUnavailable if reading fails.
   Result<State> Fill(int fd, bool blocking);
-  /// The next whole line without its end; nullopt if there is none yet.
+  /// Returns the next whole line without its end; nullopt if no whole line is available.
   std::optional<std::string> Next();
-  /// What came after the last whole line.
+  /// Returns the bytes after the last whole line.
   const std::string& rest() const { return buffer_; }
   void Clear() { buffer_.clear(); }
   static constexpr std::size_t kMaxLine = std::size_t{16} << 20;
@@ -27,16 +27,16 @@ class LineReader {
   std::string buffer_;
 };
 
-/// Writes all of `text`, waiting at most `seconds` for the reader to make room. The caller must
-/// have SIGPIPE ignored or blocked.
-/// Errors: kUnavailable if the reader is gone or does not read.
+/// Writes all of `text`; waits at most `seconds` for the reader to make room. The caller must
+/// ignore or block SIGPIPE. Errors: kUnavailable if the reader has closed the pipe or does not
+/// read.
 Status WriteAll(int fd, std::string_view text, double seconds);
 
-/// The last `limit` bytes a descriptor gave, read without blocking: a worker's standard error.
+/// Last `limit` bytes of a descriptor, read without blocking: a worker's standard error.
 class TailReader {
  public:
   void Fill(int fd);
-  /// The last line that is not empty, shortened; empty if there is none.
+  /// Returns the last line that is not empty, shortened; empty if there are only empty lines.
   std::string LastLine() const;
   void Clear() { tail_.clear(); }
 

@@ -10,77 +10,76 @@
 
 namespace tilewright::measure {
 
-/// A candidate on its way to becoming a trial.
+/// Candidate submitted for measuring.
 struct Request {
   std::uint64_t ticket = 0;  ///< chosen by the caller, returned with the trial
   Candidate candidate;
-  double best_seconds = 0;  ///< best verified value of the task so far; 0 if none: limits follow it
+  double best_seconds = 0;  ///< best verified value of the task, for time limits; 0: unknown
   std::int64_t attempt = 0;
-  /// What its result is need not be looked at yet: the trial comes unverified, without waiting for
-  /// a reference. Only for devices that count (IsSimulated of src/templates/device.h); a measurer
-  /// may verify anyway.
+  /// Allows an unverified trial, which does not wait for a reference result. Only for simulated
+  /// devices (IsSimulated of src/templates/device.h); a measurer may verify the trial all the same.
   bool unverified = false;
 };
 
-/// Trial::attempt of a trial that was measured again, as the device that gave attempt 0 had
-/// drifted.
+/// Trial::attempt of a repeated measurement after drift of the device that measured attempt 0.
 inline constexpr std::int64_t kRevisedAttempt = -2;
 
 struct Reply {
   std::uint64_t ticket = 0;
   Trial trial;
-  /// The ticket had a reply already, which the device that gave it may have spoilt: this is beside
-  /// it, and nobody waits for it.
+  /// Additional reply for a ticket whose first reply the device may have falsified. No caller waits
+  /// for it.
   bool again = false;
 };
 
-/// Where the wall time went, in seconds since the measurer started.
+/// Breakdown of the wall time, in seconds since the measurer started.
 struct TimeSplit {
   double wall_seconds = 0;
-  double runner_busy_seconds = 0;    ///< a runner works on a candidate (load, verify, time)
-  double runner_timing_seconds = 0;  ///< of it: samples being taken
-  double builder_busy_seconds = 0;   ///< at least one build under way
-  double idle_seconds = 0;           ///< neither a build nor a run under way
+  double runner_busy_seconds = 0;    ///< a runner processes a candidate (load, verify, time)
+  double runner_timing_seconds = 0;  ///< part of it: taking samples
+  double builder_busy_seconds = 0;   ///< at least one build in progress
+  double idle_seconds = 0;           ///< neither a build nor a run in progress
 };
 
-/// What a race is to know and keep to.
+/// Settings of a race.
 struct RaceSettings {
-  /// Per finalist, what it took in quiet moments before: a race whose finalists are all slower than
-  /// that is disturbed. 0, or no entry: unknown.
+  /// Per finalist, its time in earlier clean samples: a race whose finalists are all slower than
+  /// that is noisy. 0, or no entry: unknown.
   std::vector<double> known_seconds;
-  /// The finalist that stays to the end, whatever it takes: the others are told as ratios to it.
+  /// The finalist that stays to the end, whatever its time: the others' times are ratios to it.
   std::optional<std::size_t> anchor;
-  double seconds = 0;       ///< for its rounds at most; 0: half a second for each finalist
-  double wait_seconds = 0;  ///< beyond that, for quiet moments
+  double seconds = 0;       ///< maximum for its rounds; 0: half a second for each finalist
+  double wait_seconds = 0;  ///< additional maximum, if rounds are noisy
 };
 
-/// Compiles and times candidates, several at once: Submit queues, Next hands out what is finished.
-/// Not thread-safe: one caller.
+/// Interface that builds and times candidates, several at once: Submit queues a request, Next
+/// returns a finished trial. Not thread-safe: one caller.
 class Measurer {
  public:
   virtual ~Measurer() = default;
-  /// Errors: kUnavailable if the measurer can not go on at all (no builder can be started).
+  /// Errors: kUnavailable if the measurer cannot continue (no builder can be started).
   virtual Status Submit(Request request) = 0;
-  /// The next finished trial, in any order; nullopt after `timeout_seconds` without one.
+  /// Returns the next finished trial, in any order; nullopt after `timeout_seconds` without one.
   virtual Result<std::optional<Reply>> Next(double timeout_seconds) = 0;
-  /// The trial that came with this ticket is in the store: what else stands for it may go.
+  /// Reports that the trial with this ticket is in the store: the measurer may release its copies.
   virtual void MarkStored(std::uint64_t /*ticket*/) {}
-  /// Submitted and not yet handed out.
+  /// Number of requests that are submitted and not yet returned.
   virtual int in_flight() const = 0;
-  /// Drops what was submitted and is not being run: it never comes back. What is being run does.
-  /// returns the tickets dropped.
+  /// Drops the requests that are not being run: Next does not return them. It does return those
+  /// being run. Returns the dropped tickets.
   virtual std::vector<std::uint64_t> CancelPending() = 0;
-  /// How many requests keep every stage busy; more only wait.
+  /// Returns the number of requests that keeps every stage busy; further requests only wait.
   virtual int capacity() const = 0;
   virtual TimeSplit time_split() const = 0;
-  /// What the trials are measured on.
+  /// Device fingerprint stored with each trial.
   virtual const DeviceFingerprint& device() const = 0;
-  /// Whether trials say joules (kJoules).
+  /// Returns whether trials contain joules (kJoules).
   virtual bool measures_energy() const { return false; }
-  /// Smallest relative difference this device can tell, from an A/A test (0.02 = 2 %).
+  /// Returns the smallest relative difference that this device can resolve, from an A/A test (0.02
+  /// = 2 %).
   virtual double resolution() const = 0;
-  /// Measures the finalists again, interleaved; result in the same order. Two whose intervals
-  /// overlap are a tie. Those that are slower for certain are timed no further.
+  /// Measures the finalists again, interleaved; results are in the same order. Two finalists whose
+  /// intervals overlap are a tie. A finalist that is significantly slower leaves the race early.
   virtual Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists,
                                           const RaceSettings& terms) = 0;
 };

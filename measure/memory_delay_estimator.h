@@ -7,23 +7,24 @@
 
 namespace tilewright::measure {
 
-/// Says what the canary of a kernel's level of memory means for that kernel. A neighbour who fills
-/// the shared cache delays a kernel by as much as the kernel reads there: one that computes a
-/// millisecond on what is read in 40 us does not notice what doubles the canary's time.
+/// Estimator of the delay that interference at a memory level causes for a kernel. A neighbour that
+/// fills the shared cache delays a kernel in proportion to the bytes that the kernel reads there. A
+/// kernel that computes for a millisecond on data that it reads in 40 us is hardly slower if the
+/// probe takes twice its time.
 class MemoryDelayEstimator {
  public:
-  /// Share of its time that a kernel may lose and still count as quiet.
+  /// Maximum delay of a clean sample, as a share of the kernel's time.
   static constexpr double kMaxDelay = 0.05;
 
-  /// Watches nothing: no delay is ever seen.
+  /// Creates an estimator that always returns no delay.
   MemoryDelayEstimator() = default;
-  /// gate: of that level's canary. bytes: what the kernel reads there.
+  /// gate: of that level's probe. bytes: number that the kernel reads at the level.
   MemoryDelayEstimator(int level, const NoiseFilter& gate, std::int64_t bytes)
       : level_(level), gate_(gate), bytes_(bytes) {}
 
   void Add(double now, double probe_seconds) { gate_.Add(now, probe_seconds); }
-  /// How much longer than in quiet a call takes that reads each of its tensors once. 0 for what is
-  /// within the canary's own unevenness.
+  /// Returns the delay of a call that reads each of its tensors once. Returns 0 within the probe's
+  /// own variation.
   double DelaySeconds(double probe_seconds) const;
 
  private:

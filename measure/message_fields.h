@@ -14,10 +14,10 @@
 
 namespace tilewright::measure {
 
-/// Begins the error texts of all messages.
+/// Prefix of the error texts of all messages.
 inline constexpr const char* kMessage = "message";
 
-/// Codec of a number in a range. JSON has no infinities: 1e300 stands for them and for NaN.
+/// Codec of a number in a range. JSON has no infinities: 1e300 represents them and NaN.
 struct NumberCodec {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
@@ -31,7 +31,7 @@ struct NumberCodec {
   }
 };
 
-/// Codec of an item of a list of numbers: what is no number, as NaN, is read as 0.
+/// Codec of an item of a list of numbers: an item that is not a number, such as NaN, is read as 0.
 struct NumberOrZeroCodec {
   Json Write(double value) const { return value; }
   void Read(JsonReader&, const char*, const Json& json, double& value) const {
@@ -40,7 +40,7 @@ struct NumberOrZeroCodec {
 };
 inline constexpr ListCodec<NumberOrZeroCodec> kNumbers;
 
-/// Codec of a share of -1 to 1: others are clamped when they are read.
+/// Codec of a share of -1 to 1; decoding clamps other values.
 struct ShareCodec : NumberCodec {
   void Read(JsonReader& reader, const char* name, const Json& json, double& value) const {
     NumberCodec::Read(reader, name, json, value);

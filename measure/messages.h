@@ -14,79 +14,83 @@
 #include "src/space/trial.h"
 #include "src/tensor/compute/kernel_signature.h"
 
-// What the supervisor and its workers say to each other: one JSON object per line. Included by .cc
-// files of measure/ only.
+// Messages between the supervisor and its workers: one JSON object per line. Included by .cc files
+// of measure/ only.
 
 namespace tilewright::measure {
 
-/// Raised when the meaning of a message changes, or of a workload's key in it: a runner on another
-/// machine may be of another version of this program. 7: keys say that weights are narrow. 8:
-/// weights come from afar. 9: files of reference results have a fresh check.
+/// Version of the protocol. Raise it when the meaning of a message changes, or of a workload's key
+/// in it: a runner on another machine may be of another version of this program. 7: keys contain
+/// reduced-range weights. 8: timing with cold weights. 9: files of reference results contain a
+/// fresh check.
 inline constexpr std::int64_t kProtocolVersion = 9;
 
-/// A failure to be injected: used by tests to show what the supervision does. Empty in real work.
+/// Fault to inject, for tests of the supervision. Empty in normal operation.
 struct Fault {
-  std::string builder;   ///< what the builder does instead: see fault_hooks.h
-  std::string runner;    ///< what the runner does before it starts the kernel
-  std::string artifact;  ///< a ready shared object, run instead of what was built
+  std::string builder;   ///< fault of the builder: see fault_hooks.h
+  std::string runner;    ///< fault of the runner before it starts the kernel
+  std::string artifact;  ///< shared object that runs instead of the built one
   std::string symbol;    ///< the kernel in it
   friend bool operator==(const Fault&, const Fault&) = default;
 };
 
-/// Whose a failure is. What is not clear is decided by a probe (see Supervisor); what is the
-/// machine's (no room, no descriptors, no processes, no memory) is never a result of the candidate.
+/// Fault domain of a failure. A probe decides an undetermined one (see Supervisor). A failure of
+/// the machine (no disk space, descriptors, processes or memory) never becomes a result of the
+/// candidate.
 enum class FaultDomain : std::uint8_t { kCandidate, kUndetermined, kMachine };
 
-/// The symbol of every candidate, and how the names of its grids' kernels begin.
+/// Symbol of every candidate, and prefix of the names of its grids' kernels.
 inline constexpr const char* kCandidateSymbol = "tw_candidate";
 
-/// A built kernel: all that the runner must know about it.
+/// Specification of a built kernel: everything that the runner needs.
 struct KernelSpec {
   std::uint64_t task = 0;  ///< number of the next three in the table of tasks
-  Target target;           ///< whose device runs it
+  Target target;           ///< of the device that runs it
   Workload workload;
   Epilogue epilogue;
   KernelSignature signature;    ///< of loops
   std::string artifact;         ///< its file on this machine; empty: it was sent before the order
-  std::string artifact_name;    ///< what is in it, see ArtifactName; empty: anything, of a test
+  std::string artifact_name;    ///< see ArtifactName; empty: unchecked, in tests
   std::string symbol;           ///< of loops
-  std::int64_t code_bytes = 0;  ///< of its machine code; 0: not known
+  std::int64_t code_bytes = 0;  ///< of its machine code; 0: unknown
   int threads = 1;
   std::optional<double> tolerance;            ///< of a float result, see Compare
   std::vector<CudaLaunch> launches;           ///< if the artifact is PTX: its kernels, in order
-  std::vector<std::int64_t> workspace_bytes;  ///< ... and what they take behind the parameters
+  std::vector<std::int64_t> workspace_bytes;  ///< and their workspaces, which follow the parameters
 };
 
-/// Supervisor to builder: make the reference results of a workload with an epilogue.
+/// Message from the supervisor to a builder: compute the reference results of a workload with an
+/// epilogue.
 struct ReferenceOrder {
   std::uint64_t task = 0;
   std::string path;  ///< file to write
 };
 
-/// Supervisor to builder.
+/// Message from the supervisor to a builder: build a candidate.
 struct BuildOrder {
   std::uint64_t ticket = 0;
-  std::uint64_t task = 0;  ///< the candidate's
+  std::uint64_t task = 0;  ///< of the candidate
   Candidate candidate;
   std::string path;  ///< of the artifact to write
   Fault fault;
 };
 
-/// Supervisor to builder: make a shared object that does nothing. To the runner: load it and call
-/// it. Between them they find what a machine lacks before it costs candidates.
+/// Message from the supervisor. The builder makes a shared object that does nothing; the runner
+/// loads and calls it. Together they detect missing resources of the machine before candidates
+/// fail.
 struct ProbeOrder {
-  std::string target;  ///< that of the candidates
+  std::string target;  ///< of the candidates
   std::string path;    ///< of the shared object; its kernel is kProbeSymbol
-  int threads = 1;     ///< that a candidate starts
+  int threads = 1;     ///< number that a candidate starts
 };
 inline constexpr const char* kProbeSymbol = "tw_probe";
 
-/// The answer of both.
+/// Reply of both to a ProbeOrder.
 struct ProbeReply {
-  std::string problem;  ///< empty: it went well
+  std::string problem;  ///< empty on success
 };
 
-/// Builder to supervisor, for a ReferenceOrder or a BuildOrder.
+/// Message from a builder to the supervisor: reply to a ReferenceOrder or a BuildOrder.
 struct BuildReply {
   std::uint64_t ticket = 0;  ///< 0 for a ReferenceOrder
   std::string reference;     ///< path, for a ReferenceOrder
@@ -97,7 +101,7 @@ struct BuildReply {
   KernelSpec kernel;  ///< if ok and a BuildOrder
 };
 
-/// Supervisor to runner: time these kernels; more than one means interleaved.
+/// Message from the supervisor to a runner: time these kernels; more than one are interleaved.
 struct RunOrder {
   struct Item {
     std::uint64_t ticket = 0;
@@ -106,15 +110,15 @@ struct RunOrder {
     double best_seconds = 0;
     double min_sampling_seconds = 0;  ///< see SamplingSettings
     Fault fault;
-    double known_seconds = 0;  ///< a race: what it took in quiet moments before; 0: unknown
-    bool anchor = false;       ///< a race: it stays to the end
+    double known_seconds = 0;  ///< in a race: its time in earlier clean samples; 0: unknown
+    bool anchor = false;       ///< in a race: it stays to the end
   };
   std::vector<Item> items;
-  double race_seconds = 0;  ///< a race may take, where more than its usual time is; 0: no limit
-  double wait_seconds = 0;  ///< a race may wait for quiet rounds, beyond that
+  double race_seconds = 0;  ///< maximum of a race, if less than its default; 0: no limit
+  double wait_seconds = 0;  ///< additional maximum of a race while rounds are noisy
 };
 
-/// Runner to supervisor, one per item.
+/// Message from a runner to the supervisor, one per item.
 struct RunReply {
   std::uint64_t ticket = 0;
   Outcome outcome = Outcome::kOk;
@@ -129,26 +133,26 @@ struct RunReply {
   bool verified = false;
   double max_abs_error = 0;
   std::string device;         ///< DeviceFingerprint of the runner's processor, as text
-  int capacity = 1;           ///< orders it takes at a time
-  bool runner_ends = false;   ///< its device works no more in this process: it ends after the reply
+  int capacity = 1;           ///< number of orders it takes at a time
+  bool runner_ends = false;   ///< its device is unusable in this process: it ends after the reply
   double run_seconds = 0;     ///< from order to reply, in the runner
-  double timing_seconds = 0;  ///< of it: taking samples
+  double timing_seconds = 0;  ///< part of it: taking samples
 };
 
-/// Supervisor to a runner on another machine: a part of a file that orders name.
+/// Message from the supervisor to a runner on another machine: a part of a file that orders name.
 struct FileChunk {
   std::string name;   ///< without a folder
-  bool first = true;  ///< else it follows the part before
+  bool first = true;  ///< else it continues the part before
   std::string bytes;
 };
 
-/// The runner's answer to being configured.
+/// Reply of a runner to its configuration.
 struct RunnerHandshake {
   std::string device;        ///< DeviceFingerprint of its processor, as text
-  std::string target;        ///< what `native` is there
-  double probe_seconds = 0;  ///< quiet time of the canary
+  std::string target;        ///< the target that `native` means there
+  double probe_seconds = 0;  ///< uncontended time of the interference probe
   double resolution = 0;     ///< of the A/A test
-  std::string unprotected;   ///< see SandboxGaps::Unprotected; empty: nothing is
+  std::string unprotected;   ///< see SandboxGaps::Unprotected; empty: fully protected
 };
 
 Json ToJson(const ReferenceOrder& order);
@@ -162,8 +166,8 @@ Json ToJson(const RunnerHandshake& handshake);
 Json ToJson(const FileChunk& part);
 Json ToJson(const RunWorkerSettings& settings);
 
-/// Errors: kCorrupt naming the field that is missing or of the wrong type, or a task that is not in
-/// the table; kUnsupported for settings or a greeting of another version of the protocol.
+/// Errors: kCorrupt naming the field that is missing or of the wrong type, or a task that the table
+/// lacks; kUnsupported for settings or a handshake of another version of the protocol.
 Result<ReferenceOrder> ReferenceOrderFrom(const Json& json);
 Result<BuildOrder> BuildOrderFrom(const Json& json, const TaskTable& tasks);
 Result<BuildReply> BuildReplyFrom(const Json& json, const TaskTable& tasks);
@@ -175,9 +179,9 @@ Result<RunnerHandshake> RunnerHandshakeFrom(const Json& json);
 Result<FileChunk> FileChunkFrom(const Json& json);
 Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json);
 
-/// "prepare", "build", "run", "started", …: the field `type`; empty if there is none.
+/// Returns the member `type`: "prepare", "build", "run", "started", …; empty if it is missing.
 std::string MessageType(const Json& json);
-/// One line; bytes that are no UTF-8 are replaced.
+/// Returns one line; bytes that are not UTF-8 are replaced.
 std::string LineOf(const Json& json);
 
 }  // namespace tilewright::measure

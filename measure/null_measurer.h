@@ -8,17 +8,17 @@
 
 namespace tilewright::measure {
 
-/// A device that is not there: every candidate of a known template takes the same time and is never
-/// verified, so nothing of it is served. The smallest complete Measurer: copy it to add a device,
-/// and add that device to the table of tests/conformance.
+/// Measurer without a device: every candidate of a known template takes the same time and is never
+/// verified, so its trials are never served. This is the smallest complete Measurer: copy it to add
+/// a device, and add that device to the table of tests/conformance.
 class NullMeasurer final : public Measurer {
  public:
-  /// seconds: what every candidate is said to take. templates, clock: outlive the measurer.
+  /// seconds: reported time of every candidate. templates, clock: must outlive the measurer.
   NullMeasurer(const TemplateRegistry& templates, Clock& clock, double seconds);
 
   Status Submit(Request request) override;
   Result<std::optional<Reply>> Next(double timeout_seconds) override;
-  /// Nothing waits: what is submitted is finished.
+  /// Returns no tickets: submitted requests are finished at once.
   std::vector<std::uint64_t> CancelPending() override { return {}; }
   int in_flight() const override { return static_cast<int>(finished_.size()); }
   int capacity() const override { return 1; }

@@ -7,20 +7,20 @@
 
 namespace tilewright::measure {
 
-/// How long canaries take on this machine when nothing disturbs them, kept between runs: a runner
-/// started in noise would take it for quiet. The canary of the core comes first, then those of the
+/// Uncontended times of the interference probes on this machine, kept between runs: a runner that
+/// starts under interference has no other baseline. The core's probe comes first, then those of the
 /// memory levels from 1 on; 0: unknown.
 using ProbeBaselines = std::array<double, MemoryInterferenceProbe::kLevels>;
 
-/// What the last sixteen runs on `device` say, those of the last twelve hours (clocks change, and
-/// machines move): a low quartile of theirs, so that neither a lucky run nor most runs in noise
-/// decide. All 0 where there is no such file, or it is of another device or not understood: it can
-/// always be learned again.
+/// Reads the baselines from the last sixteen runs on `device` of the last twelve hours (clock rates
+/// change, and machines move). Returns a low quartile, which neither one fast run nor a majority of
+/// noisy runs determines. Returns 0 for all if the file is missing, invalid or of another device:
+/// the runner can always measure them again.
 ProbeBaselines ReadProbeBaselines(const std::string& path, const std::string& device,
                                   double unix_seconds);
 
-/// Writes what the run that began at `run_seconds` has seen. Says nothing if it cannot: the next
-/// run learns as this one did.
+/// Adds the times of the run that began at `run_seconds` to the file. Ignores write errors: the
+/// next run measures the times again.
 void UpdateProbeBaselines(const std::string& path, const std::string& device, double run_seconds,
                           double unix_seconds, const ProbeBaselines& seconds);
 

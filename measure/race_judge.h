@@ -10,72 +10,76 @@
 
 namespace tilewright::measure {
 
-/// What the canaries around a round of a race say.
+/// Results of the interference probes around a round of a race.
 struct RoundInterference {
   bool core_clean = true;
-  double memory_delay_seconds = 0;  ///< of one call of a racer, see MemoryDelayEstimator
-  /// The worse of both.
+  double memory_delay_seconds = 0;  ///< of one call of a contender, see MemoryDelayEstimator
+  /// Returns the worse of both.
   RoundInterference With(const RoundInterference& other) const {
     return {core_clean && other.core_clean,
             std::max(memory_delay_seconds, other.memory_delay_seconds)};
   }
 };
 
-/// Judges a race: which rounds were quiet, who is out, when it is decided, and what each racer
-/// takes.
+/// Judge of a race. It decides which rounds are clean, which contenders are out and when the race
+/// has converged, and estimates the time of each contender.
 ///
-/// All racers run once in each round, so what disturbs a round disturbs all of them, and by about
-/// the same factor: they are the best canary of their own level of memory. A round is quiet if its
-/// racers took about what each of them took in its fastest rounds, and what is known of them from
-/// other moments. Where nothing is known, if the canary of the core was quiet around it, and that
-/// of the memory showed little that concerns the racers: by what they read, or as they took the
-/// same in rounds where it was much slower. Deterministic.
+/// All contenders run once in each round, so interference in a round slows all of them by about the
+/// same factor: they are the best probe of their own memory level. A round is clean if each
+/// contender took about the time of its fastest rounds, and about its known time from earlier
+/// measurements. Without known times, a round is clean if the core's probe was clean around it, and
+/// the memory probe showed little delay for the contenders. That delay is small by the bytes that
+/// they read, or if they took the same time in rounds where the probe was much slower.
+/// Deterministic.
 class RaceJudge {
  public:
   struct Settings {
-    double round_tolerance = 0.03;   ///< of a quiet round, above the fastest ones
-    double known_tolerance = 0.05;   ///< ... above what is known
-    double same_time = 0.01;         ///< rounds that differ by less took the same
-    double memory_bias = 0.02;       ///< that a delay of memory may hide in such rounds
+    double round_tolerance = 0.03;   ///< of a clean round, above the fastest ones
+    double known_tolerance = 0.05;   ///< of a clean round, above the known time
+    double same_time = 0.01;         ///< rounds that differ by less count as equal
+    double memory_bias = 0.02;       ///< maximum memory delay that such rounds can hide
     double converged_noise = 0.004;  ///< a race decides between close ones
-    double out_ratio = 1.02;         ///< slower than the leader by more in most rounds: out
-    std::size_t out_rounds = 4;      ///< so many, before anybody is out
-    std::size_t clean_rounds = 6;    ///< so many, before a racer is settled
+    double out_ratio =
+        1.02;  ///< a contender that is slower than the leader by more in most rounds is out
+    std::size_t out_rounds = 4;    ///< minimum number of rounds before a contender can be out
+    std::size_t clean_rounds = 6;  ///< minimum number of clean rounds before a contender converges
     std::size_t min_converged_samples = 12;
   };
   static constexpr std::size_t kNoAnchor = static_cast<std::size_t>(-1);
 
-  /// known_seconds: per racer, what it took in quiet moments before the race; 0: unknown. anchor:
-  /// the racer that stays to the end, for the others' ratios.
+  /// known_seconds: per contender, its time in clean samples before the race; 0: unknown. anchor:
+  /// the contender that stays to the end, for the others' ratios.
   explicit RaceJudge(std::vector<double> known_seconds, std::size_t anchor = kNoAnchor);
   RaceJudge(std::vector<double> known_seconds, std::size_t anchor, const Settings& settings);
 
-  /// Samples of a racer in the round under way; none: it has failed and left.
+  /// Adds a contender's samples of the current round; none: it has failed and left.
   void Add(std::size_t racer, std::span<const double> samples);
   void EndRound(const RoundInterference& probe_times);
 
-  /// Does not run any more: it is slower for certain, or has failed.
+  /// Returns whether the contender no longer runs: it is significantly slower, or has failed.
   bool IsOut(std::size_t racer) const { return racers_[racer].out || racers_[racer].failed; }
-  /// Nobody's place would change: all that still run are known well enough, or all are out.
+  /// Returns whether the ranking is stable: all running contenders are known well enough, or all
+  /// are out.
   bool converged() const;
   std::size_t rounds() const { return rounds_probed_.size(); }
   std::size_t clean_rounds() const { return clean_count_; }
   bool last_round_clean() const { return !clean_.empty() && clean_.back(); }
-  /// Too few rounds were quiet (of few rounds: fewer than half): times are too long, though their
-  /// ratios hold.
+  /// Returns whether too few rounds were clean (of few rounds: fewer than half). The times are too
+  /// long then, but their ratios are valid.
   bool noisy() const { return clean_count_ < std::min(kFewRounds, (rounds() + 1) / 2); }
 
-  /// From its samples of quiet rounds. Of a disturbed race from all, each divided by how much
-  /// slower than in their fastest rounds the racers of its round were.
+  /// Returns the estimate from the contender's samples of clean rounds. In a noisy race, it uses
+  /// all samples, each divided by the slowdown of its round relative to the contenders' fastest
+  /// rounds.
   Estimate Of(std::size_t racer) const;
-  /// Share of its samples that are of quiet rounds; 0 for all of a disturbed race.
+  /// Returns the share of the contender's samples that are from clean rounds; 0 in a noisy race.
   double CleanFraction(std::size_t racer) const;
 
  private:
   static constexpr std::size_t kFewRounds = 3;
   struct Slice {
     std::size_t round = 0;
-    double low = 0;  ///< a low quantile of the samples
+    double low = 0;  ///< low quantile of the samples
     std::vector<double> samples;
   };
   struct Racer {
@@ -95,7 +99,7 @@ class RaceJudge {
   std::vector<Racer> racers_;
   std::vector<RoundInterference> rounds_probed_;  // per round
   std::vector<bool> clean_;
-  std::vector<double> slowdowns_;  // per round, against the floors
+  std::vector<double> slowdowns_;  // per round, relative to the floors
   std::size_t clean_count_ = 0;
 };
 

@@ -6,51 +6,53 @@
 
 namespace tilewright::measure {
 
-/// Middle value of the samples (mean of the two middle ones for an even count); 0 for none.
+/// Returns the median of the samples (mean of the two middle ones for an even count); 0 without
+/// samples.
 double Median(std::span<const double> samples);
 
-/// What a set of samples says. Whatever disturbs a kernel adds time and never takes any away, so
-/// the middle of the samples moves with the noise and their lower end does not: the value is a low
-/// quantile, which three disturbed samples of four leave where it was.
+/// Estimate from a set of samples. Interference adds time and never removes any, so it moves the
+/// median and not the lower end of the samples. The value is therefore a low quantile, which stays
+/// the same if three of four samples are noisy.
 struct Estimate {
   static constexpr double kQuantile = 0.25;
-  double value = 0;  ///< the quantile, between the two samples next to it
+  double value = 0;  ///< the quantile, interpolated between adjacent samples
   /// Half-width of the quantile's 95 % interval, relative to it. From order statistics, which
-  /// assume nothing about the distribution; fewer than six samples give too few ranks: then their
-  /// whole range.
+  /// assume nothing about the distribution. Fewer than six samples have too few ranks: then half of
+  /// their whole range.
   double noise = 0;
 };
 Estimate EstimateOf(std::span<const double> samples);
 
-/// Relative difference an A/A test can not tell from none: 95 % bound from pairs of values measured
-/// for one and the same code. Pairs are (values[0], values[1]), (values[2], values[3]), …
-/// returns 0 for less than one pair.
+/// Returns the largest relative difference that is not significant: 95 % bound from pairs of values
+/// of the same code. Pairs are (values[0], values[1]), (values[2], values[3]), … Returns 0 for less
+/// than one pair.
 double ResolutionOf(std::span<const double> values);
 
-/// Decides which moments are quiet, from the durations of one constant piece of work (the canary)
-/// run around each slice of samples: a core is quiet or disturbed for seconds at a time, and the
-/// fastest canaries of the last minute show what quiet is.
+/// Noise filter: decides which samples are clean, from the durations of an interference probe run
+/// around each slice of samples. Interference lasts for seconds at a time, and the fastest probe
+/// runs of the last minute are the baseline.
 class NoiseFilter {
  public:
   struct Settings {
-    double tolerance = 0.06;    ///< a canary at most this much above the quiet time is quiet
+    double tolerance = 0.06;  ///< a probe run at most this much above the uncontended time is clean
     double bucket_seconds = 1;  ///< one fastest time is kept per bucket
-    int buckets = 60;           ///< how long a fast time is remembered: clocks drift
+    int buckets = 60;           ///< number of buckets that are kept: clocks drift
   };
   NoiseFilter() = default;
   explicit NoiseFilter(const Settings& settings) : settings_(settings) {}
 
-  /// now: seconds of the wall clock (a device's own clock may stand still between samples); if it
-  /// goes back, the last bucket goes on. probe_seconds: how long the canary took.
+  /// Adds a probe run. now: seconds of the wall clock (a device's own clock may stop between
+  /// samples); if it goes back, the last bucket continues. probe_seconds: duration of the probe
+  /// run.
   void Add(double now, double probe_seconds);
-  /// Duration of an undisturbed canary: the second fastest bucket, so that a single measurement
-  /// that was too short cannot declare everything else disturbed; or the reference, if that is
-  /// shorter. 0 until something was added.
+  /// Returns the duration of an uncontended probe run: the second fastest bucket, so that a single
+  /// measurement that was too short cannot make all others noisy; or the reference, if that is
+  /// shorter. Returns 0 before the first Add.
   double uncontended_seconds() const;
-  /// The same without the reference.
+  /// Returns the same without the reference.
   double observed_seconds() const;
-  /// What an undisturbed canary took in an earlier life of the runner, so that one started in noise
-  /// does not take it for quiet. 0: unknown.
+  /// Sets the uncontended duration from an earlier run of the runner, for a runner that starts
+  /// under interference. 0: unknown.
   void SetReference(double uncontended_seconds) { reference_ = uncontended_seconds; }
   bool IsClean(double probe_seconds) const;
 

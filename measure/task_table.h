@@ -8,7 +8,8 @@
 
 namespace tilewright::measure {
 
-/// What the candidates of one task share. A worker is told once, before the first order for it.
+/// Members that the candidates of one task share. A worker receives them once, before the first
+/// order of the task.
 struct TaskInfo {
   Workload workload;
   Epilogue epilogue;
@@ -16,24 +17,24 @@ struct TaskInfo {
   friend bool operator==(const TaskInfo&, const TaskInfo&) = default;
 };
 
-/// Tasks by number: a supervisor gives the numbers, a worker knows those it was told. Pointers stay
-/// valid as long as the table.
+/// Tasks by number. A supervisor assigns the numbers; a worker stores those it received. Pointers
+/// stay valid as long as the table.
 class TaskTable {
  public:
-  static constexpr std::size_t kMax = 100'000;  ///< more than any job has are no tasks
+  static constexpr std::size_t kMax = 100'000;  ///< an upper bound far above the tasks of any job
 
-  /// The number of a candidate's task: that of the same one, else the next.
+  /// Returns the number of a candidate's task: an existing one, else the next.
   std::uint64_t NumberOf(const Candidate& candidate);
-  /// Errors: kCorrupt for a number that is another task's, or one task too many.
+  /// Errors: kCorrupt for a number of a different task, or if the table is full.
   Status Add(std::uint64_t number, TaskInfo task);
-  /// Null for a number that nobody has told.
+  /// Returns null for an unknown number.
   const TaskInfo* Find(std::uint64_t number) const;
 
  private:
   std::map<std::uint64_t, TaskInfo> tasks_;
 };
 
-/// Supervisor to every worker: a task and its number.
+/// Message from the supervisor to every worker: a task and its number.
 struct TaskMessage {
   std::uint64_t number = 0;
   TaskInfo task;
@@ -41,7 +42,7 @@ struct TaskMessage {
 Json ToJson(const TaskMessage& message);
 /// Errors: kCorrupt naming the field that is missing or of the wrong type; those of parsing.
 Result<TaskMessage> TaskMessageFrom(const Json& json);
-/// A worker that is told a task. Errors: those of TaskMessageFrom and of Add.
+/// Adds a received task to a worker's table. Errors: those of TaskMessageFrom and of Add.
 Status ReceiveTask(const Json& json, TaskTable& tasks);
 
 }  // namespace tilewright::measure

@@ -6,11 +6,11 @@
 #include "measure/messages.h"
 #include "src/templates/registry.h"
 
-// How candidates are built, in each form that code has. Included by .cc files of measure/ only.
+// Builders of candidates, one for each artifact format. Included by .cc files of measure/ only.
 
 namespace tilewright::measure {
 
-/// What a build gave, or why it did not.
+/// Result of a build, or the reason for its failure.
 struct BuildResult {
   Outcome outcome = Outcome::kOk;
   std::string reason = {};
@@ -18,17 +18,17 @@ struct BuildResult {
   FaultDomain fault_domain = FaultDomain::kCandidate;
 };
 
-/// A refusal of the candidate is `invalid`; a failure of ours is `build_failed`.
+/// Result for a rejected candidate: `invalid`, or `build_failed` if the status reports an internal
+/// failure.
 BuildResult InvalidCandidate(const Status& status);
-/// Always `build_failed`.
+/// Result that is always `build_failed`.
 BuildResult BuildFailure(const Status& status);
 
-/// What is known of a candidate's kernel before it is built.
+/// Returns the part of a candidate's kernel specification that does not depend on its build.
 KernelSpec KernelOf(const Candidate& candidate);
 
-/// Builds an order's candidate in the form of its device's code, and writes its artifact to
-/// order.path.
-/// entry: its template.
+/// Builds an order's candidate in its device's artifact format and writes the artifact to
+/// order.path. entry: the candidate's template.
 BuildResult BuildFor(const TemplateEntry& entry, const BuildOrder& order);
 
 }  // namespace tilewright::measure

@@ -12,16 +12,16 @@
 #include "src/runtime/cuda_session.h"
 #include "src/runtime/nvml.h"
 
-// Candidates for CUDA: their artifact is PTX, their device one GPU, which the runner owns itself (a
-// context cannot be forked, and making one takes longer than a trial). Included by .cc files of
-// measure/ only.
+// CUDA candidates. The artifact is PTX and the device is one GPU. The runner process owns the GPU
+// context, because a context cannot be forked and creating one takes longer than a trial. Included
+// by .cc files of measure/ only.
 
 namespace tilewright::measure {
 
-/// How the program's launches are made: what the runner cannot see from PTX.
+/// Adds the program's launches to the kernel specification. PTX does not contain them.
 void DescribeLaunches(const Program& program, KernelSpec* kernel);
 
-/// Time as the device's events tell it: stands still but for what is measured.
+/// Clock of the device's events. It advances only while a measurement runs.
 class DeviceClock final : public Clock {
  public:
   double MonotonicSeconds() override { return now_; }
@@ -33,7 +33,7 @@ class DeviceClock final : public Clock {
   double now_ = 0;
 };
 
-/// What the device takes, as its driver counts it.
+/// Energy of the device as its driver counts it.
 class GpuEnergyCounter final : public EnergyCounter {
  public:
   /// watch: outlives it.
@@ -45,33 +45,33 @@ class GpuEnergyCounter final : public EnergyCounter {
   const GpuMonitor& watch_;
 };
 
-/// A device in use by this process, with what is kept between candidates.
+/// Device in use by this process, with the state that is kept between candidates.
 struct CudaDeviceState {
   DeviceLock lock;
   std::unique_ptr<CudaSession> session;
-  std::optional<GpuMonitor> watch;  ///< none where there is no NVML: every moment is quiet then
+  std::optional<GpuMonitor> watch;  ///< empty without NVML: every sample counts as clean then
   std::optional<GpuEnergyCounter> energy;  ///< of `watch`, if joules are to be counted
   DeviceClock clock;
   NoiseFilter gate;
   CudaMemory flush;
 };
 
-/// Takes a device and measures on it.
+/// Runner of CUDA candidates on one GPU.
 class CudaRunner final : public DeviceRunner {
  public:
   explicit CudaRunner(const RunWorkerSettings& settings)
       : settings_(settings.cuda), joules_(settings.joules), sampling_(settings.sampling) {}
 
-  /// The device is taken with the first order.
+  /// Acquires the device with the first order.
   Result<std::vector<RunReply>> Run(const RunOrder& order, OperandCache& operand_cache) override;
 
  private:
   Status Open();
   RunReply RunAlone(const RunOrder::Item& item, OperandCache& operand_cache);
   std::vector<RunReply> Race(const RunOrder& order, OperandCache& operand_cache);
-  /// Nothing works in this process any more.
+  /// Returns true if no further work is possible in this process.
   bool broken() const;
-  /// Sets runner_ends where the device's state asks for it.
+  /// Sets runner_ends if the device's state requires it.
   RunReply WithDeviceState(RunReply reply) const;
 
   const CudaWorkerSettings settings_;

@@ -7,15 +7,16 @@
 
 namespace tilewright::measure {
 
-/// A candidate on a GPU: its module and one piece of memory with everything it touches, zones of
-/// known bytes between.
+/// Candidate on a GPU: its module and one allocation that contains all of its tensors, separated by
+/// zones of a known byte pattern.
 class CudaKernel final : public CandidateKernel {
  public:
-  /// item, owned: outlive the kernel. limit_seconds: for one call or one batch of short ones.
+  /// item, device_state: must outlive the kernel. limit_seconds: for one call or one batch of short
+  /// calls.
   CudaKernel(const RunOrder::Item& item, CudaDeviceState& device_state, double limit_seconds)
       : kernel_(item.kernel), device_state_(device_state), limit_seconds_(limit_seconds) {}
-  /// What it is run with; valid until the next Use. Before Load, and again before a verification if
-  /// the workbench prepared something else meanwhile.
+  /// Sets the operands, which stay valid until the next Use. Call it before Load, and again before
+  /// a verification if the operand cache prepared another kernel in between.
   void Use(const OperandCache::KernelOperands& kernel_operands);
 
   std::optional<Failure> Load() override;
@@ -24,7 +25,8 @@ class CudaKernel final : public CandidateKernel {
   std::optional<Failure> Poison(InputSet set) override;
   bool Run(std::int64_t calls) override;
   void Flush(std::int64_t bytes) override;
-  /// No work of its own: the time one clock of the multiprocessors takes, longer while throttled.
+  /// Runs no kernel: returns the duration of one multiprocessor clock cycle, which is longer while
+  /// the GPU is throttled.
   double ProbeSeconds() override;
   std::optional<Failure> CheckSideEffects() override;
   std::optional<Failure> CheckOutput(InputSet set, RunReply& reply) override;
@@ -35,10 +37,10 @@ class CudaKernel final : public CandidateKernel {
   struct Piece {
     std::int64_t offset = 0, bytes = 0;
     int parameter = 0;                    // -1: a workspace
-    const GuardedMemory* from = nullptr;  // what an input holds
+    const GuardedMemory* from = nullptr;  // source of an input's contents
   };
   Status Prepare();
-  /// The piece that holds this input, made if there is none.
+  /// Returns the piece that contains this input; creates it if necessary.
   std::size_t PieceOf(const GuardedMemory* input, int parameter);
   std::size_t AddPiece(std::int64_t bytes, int parameter, const GuardedMemory* from);
   std::uint64_t AddressOf(const Piece& piece) const;
@@ -54,14 +56,14 @@ class CudaKernel final : public CandidateKernel {
   const OperandCache::KernelOperands* kernel_operands_ = nullptr;
   Phase phase_ = Phase::kLoading;
   CudaMemory memory_;
-  std::vector<Piece> pieces_;  // ascending offsets, a zone before each and behind the last
+  std::vector<Piece> pieces_;  // ascending offsets, a zone before each and after the last
   std::array<std::vector<std::size_t>, kInputSets.size()> inputs_;  // pieces of each set
   std::size_t output_ = 0;
   std::vector<std::size_t> workspaces_;
   std::int64_t total_bytes_ = 0;
   std::vector<std::byte> zones_;
   CudaProgram program_;
-  Status status_;  // of the calls so far
+  Status status_;  // of the calls since Load
   std::uint8_t poison_ = 0;
   double last_call_seconds_ = 0;
 };

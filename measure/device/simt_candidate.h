@@ -10,16 +10,16 @@ class TemplateRegistry;
 
 namespace tilewright::measure {
 
-/// What the emulator of threads says of a candidate. There is no time in it: an emulated kernel
-/// takes as long as this machine's CPU needs.
+/// Verdict of the SIMT emulator on a candidate. It contains no time: the duration of an emulated
+/// kernel depends on this machine's CPU.
 struct SimtResult {
-  Outcome outcome = Outcome::kOk;  ///< ok: verified on all sets of inputs
+  Outcome outcome = Outcome::kOk;  ///< ok: verified on all input sets
   std::string reason;              ///< empty when ok
   double max_abs_error = 0;
 };
 
-/// Builds a candidate for CUDA and runs it in the emulator on the three sets of inputs: the results
-/// must be the reference's, without a race, an access outside of a buffer or a missing barrier.
+/// Builds a candidate for CUDA and runs it in the emulator on the three input sets. The results
+/// must equal the reference's, without a race, an out-of-bounds access or a missing barrier.
 SimtResult VerifyInSimt(const TemplateRegistry& templates, const Candidate& candidate);
 
 }  // namespace tilewright::measure

@@ -5,18 +5,19 @@
 #include "measure/device/device_runner.h"
 #include "src/templates/registry.h"
 
-// VTA candidates: their artifact is a stream file, their device the simulator. Included by .cc
+// VTA candidates. The artifact is a stream file and the device is the simulator. Included by .cc
 // files of measure/ only.
 
 namespace tilewright::measure {
 
-/// Builds the candidate's stream and writes it to order.path.
-/// Errors: why the config is not legal; those of the file.
+/// Builds the candidate's stream and writes it to order.path. Errors: the reason if the config is
+/// not legal; those of writing the file.
 Result<KernelSpec> BuildVtaKernel(const TemplateEntry& entry, const BuildOrder& order);
 
-/// The simulator. A reply has what the target's metric says of a stream file, by a timing-only run.
-/// One that may be the best so far is also executed with each set of inputs, and its results
-/// compared with the reference; with best_seconds 0 every one is.
+/// Runner of VTA candidates on the simulator. A reply contains the target's metric of a stream file
+/// from a timing-only run. The runner also executes a candidate that may be the best so far with
+/// each input set and compares its results with the reference. If best_seconds is 0, it executes
+/// every candidate.
 class VtaRunner final : public DeviceRunner {
  public:
   explicit VtaRunner(const RunWorkerSettings& /*settings*/) {}

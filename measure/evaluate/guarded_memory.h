@@ -8,7 +8,7 @@
 
 namespace tilewright::measure {
 
-/// Memory for one parameter of a kernel, 64-byte aligned, that shows an access outside of it.
+/// Guarded memory of one kernel parameter, 64-byte aligned. It detects out-of-bounds accesses.
 ///
 /// Layout: guard page(s) | red zone | data | red zone up to the next 64 bytes | guard page. The
 /// data end at most 63 bytes before the guard page; the bytes between are a red zone whose pattern
@@ -16,8 +16,8 @@ namespace tilewright::measure {
 class GuardedMemory {
  public:
   GuardedMemory() = default;
-  /// shared: processes forked later see what this one writes, and the other way round.
-  /// Errors: kUnavailable if the system has no memory left.
+  /// shared: processes forked later share the contents with this one. Errors: kUnavailable if the
+  /// system is out of memory.
   static Result<GuardedMemory> Create(std::int64_t bytes, bool shared = false);
   GuardedMemory(GuardedMemory&& other) noexcept;
   GuardedMemory& operator=(GuardedMemory&& other) noexcept;
@@ -26,23 +26,23 @@ class GuardedMemory {
   std::byte* data() { return data_; }
   const std::byte* data() const { return data_; }
   std::int64_t bytes() const { return bytes_; }
-  /// Large pages, where the system has them: before anything is written.
+  /// Requests large pages where the system supports them. Call it before the first write.
   void PreferLargePages();
-  /// Every byte of the data becomes `pattern`.
+  /// Fills the data with `pattern`.
   void Poison(std::uint8_t pattern);
-  /// Writing to it is a memory fault from now on (or no longer).
+  /// Makes the data read-only (a write is a memory fault) or writable again.
   void SetReadOnly(bool read_only);
-  /// Whether processes forked from now on get it (a copy when written). Not copying what a child
-  /// does not need makes the fork faster.
+  /// Selects whether processes forked from now on inherit the memory (copy on write). A fork is
+  /// faster without memory that the child does not need.
   void SetInherited(bool inherited);
-  /// Bytes from the start of the data to the first changed red-zone byte (negative: before it), or
-  /// `kIntact`.
+  /// Returns the offset in bytes from the start of the data to the first changed red-zone byte
+  /// (negative: before the data), or `kIntact`.
   std::int64_t FindDamage() const;
   static constexpr std::int64_t kIntact = INT64_MIN;
-  /// Makes the red zones whole again.
+  /// Restores the red zones.
   void FillRedZones();
-  /// Whether an address lies in this mapping, guard pages included; sets *offset to its distance
-  /// from the start of the data. Safe in a signal handler.
+  /// Returns whether the mapping, guard pages included, contains the address; sets *offset to the
+  /// distance from the start of the data. Safe in a signal handler.
   bool Covers(const void* address, std::int64_t* offset) const;
 
  private:

@@ -9,12 +9,12 @@
 #include "measure/messages.h"
 #include "measure/sampling.h"
 
-// What happens to a built kernel, whatever device it runs on: proved on three sets of inputs,
-// timed, proved once more. Included by .cc files of measure/ only.
+// Evaluation of a built kernel on any device: verification on three input sets, timing, final
+// verification. Included by .cc files of measure/ only.
 
 namespace tilewright::measure {
 
-/// What a candidate is doing; part of the reason when it does not come back.
+/// Phase of a candidate's evaluation; part of the failure reason if its process is lost.
 enum class Phase : std::int32_t {
   kLoading = 0,
   kRandom = 1,  ///< the three verifications, in the order of InputSet
@@ -23,66 +23,71 @@ enum class Phase : std::int32_t {
   kTiming = 4,
   kFinal = 5,  ///< verification after timing
 };
-/// " (random inputs)" and the like.
+/// Returns " (random inputs)" and the like.
 std::string PhaseText(Phase phase);
 
-/// A candidate that went wrong.
+/// Failure of a candidate.
 struct Failure {
   Outcome outcome = Outcome::kRunFailed;
   std::string reason;
   FaultDomain fault_domain = FaultDomain::kCandidate;
 };
 
-/// A kernel on its device, with its memory. A failure stays: what shows it is CheckSideEffects.
+/// Kernel on its device, with its memory. A failure is sticky: CheckSideEffects continues to report
+/// it.
 class CandidateKernel : public Benchmarkable {
  public:
   virtual std::optional<Failure> Load() = 0;
   virtual void SetPhase(Phase phase) = 0;
-  /// What the next calls read.
+  /// Selects the inputs of the next calls.
   virtual std::optional<Failure> SelectInputs(InputSet set) = 0;
-  /// Makes the result unlike any right one.
+  /// Fills the result with a pattern that no correct result contains.
   virtual std::optional<Failure> Poison(InputSet set) = 0;
-  /// What shows on any call: error codes, damage outside of the tensors, threads left behind.
+  /// Reports failures that any call can show: error codes, writes outside of the tensors, leftover
+  /// threads.
   virtual std::optional<Failure> CheckSideEffects() = 0;
-  /// Compares the result with the reference; writes the largest error to the reply. In
-  /// Phase::kFinal that is the result at the end of Run, whatever is written there later.
+  /// Compares the result with the reference and writes the largest error to the reply. In
+  /// Phase::kFinal it compares the result at the end of Run, whatever is written there later.
   virtual std::optional<Failure> CheckOutput(InputSet set, RunReply& reply) = 0;
-  /// Of the last Run, per call.
+  /// Seconds per call of the last Run.
   virtual double last_call_seconds() const = 0;
-  /// Inputs of the last verification, which is that of a timed run.
+  /// Input set of the last verification, which follows a timed run.
   virtual InputSet last_set() const { return InputSet::kRandom; }
-  /// Whether the last Run, of so many calls, may have been one of those whose samples say
-  /// `call_seconds`.
+  /// Checks whether the duration of the last Run, of `calls` calls, is consistent with samples of
+  /// `call_seconds` per call.
   virtual std::optional<Failure> CheckTimes(std::int64_t /*calls*/, double /*call_seconds*/) {
     return std::nullopt;
   }
 };
 
-/// The whole course of one candidate. Steps after a failure do nothing.
+/// Evaluation sequence of one candidate. Steps after a failure do nothing.
 class KernelEvaluation {
  public:
-  /// clock: what the subject's samples are measured by.
-  /// memory: judges the kernel's memory canary; empty: it is not run.
-  /// energy: what counts the joules of a call; null: they are not counted.
+  /// clock: measures the kernel's samples. memory: evaluates the kernel's memory interference
+  /// probe; empty: the probe is not run. energy: counter for the joules of a call; null: they are
+  /// not measured.
   KernelEvaluation(CandidateKernel& kernel, const RunOrder::Item& item,
                    const SamplingSettings& sampling, const NoiseFilter& gate, Clock& clock,
                    std::optional<MemoryDelayEstimator> memory = {},
                    EnergyCounter* energy = nullptr);
 
   void Load();
-  /// Verifies. may_stop: a candidate far above the best is neither proved on all inputs nor timed.
+  /// Verifies the kernel. may_stop: a candidate that is much slower than the best one is neither
+  /// verified on all inputs nor timed.
   void VerifyBeforeTiming(bool may_stop);
-  /// Whether there is still something to be timed.
+  /// Returns whether the candidate still has to be timed.
   bool needs_timing() const { return !failure_ && !stopped_ && !samples_.failed; }
-  /// Samples until they have settled.
+  /// Takes samples until they have converged.
   void SampleUntilConverged();
-  /// A race: BeginSlices once, then slice by slice. Returns the slice's samples; none if it failed.
+  /// Race: call BeginSlices once, then take slice after slice, which returns the slice's samples,
+  /// or none if it failed.
   void BeginSlices();
   std::vector<double> CollectSlice();
-  /// Samples of a race go on in another process of the same kernel, whose own are dropped.
+  /// Samples of a race continue in another process of the same kernel, whose own samples are
+  /// dropped.
   const SampleSet& samples() const { return samples_; }
   void ContinueFrom(SampleSet samples) { samples_ = std::move(samples); }
-  /// Counts the energy of what was timed, if asked for, and verifies it again.
+  /// Measures the energy of the timed kernel, if requested, and verifies it again.
   RunReply End();
 
  private:
@@ -90,7 +95,7 @@ class KernelEvaluation {
   bool IsClearlyWorse() const;
   void CountEnergy();
   void Enter(Phase phase);
-  /// Keeps the first failure. where: what the candidate was doing is part of the reason.
+  /// Keeps the first failure. where: append the evaluation phase to the reason.
   void RecordFailure(std::optional<Failure> failure, bool where = false);
 
   CandidateKernel& kernel_;
@@ -104,23 +109,23 @@ class KernelEvaluation {
   SampleSet samples_;
   std::optional<Failure> failure_;
   Phase phase_ = Phase::kLoading;
-  bool stopped_ = false;  // far above the best: not to be timed
+  bool stopped_ = false;  // much slower than the best: not to be timed
   double call_seconds_ = 0;
 };
 
-/// The reply for an item that could not even be started.
+/// Reply for an item that could not be started.
 RunReply FailureReply(const RunOrder::Item& item, const Status& status);
 
-/// Compares the kernel's result in memory with the reference for the set, exactly for integers,
-/// within a bound for floats. poison: the byte that result was filled with before.
-/// nullopt if it is right, else which element differs how; the largest error goes to
-/// *max_abs_error.
+/// Compares the kernel's result in memory with the reference of the set: exactly for integers,
+/// within a bound for floats. poison: the byte that filled the result before the call. Returns
+/// nullopt if the result is correct, else the element and its difference; writes the largest error
+/// to *max_abs_error.
 std::optional<Failure> CheckResult(const OperandCache::KernelOperands& kernel_operands,
                                    InputSet set, const std::byte* result, std::uint8_t poison,
                                    double* max_abs_error);
 
-/// Byte to poison a result of this type with. As a float it is NaN; for integers it differs between
-/// sets, since either may be a right value by chance.
+/// Returns the byte that poisons a result of this type. As a float it is NaN. For integers it
+/// differs between sets, since either byte may be a correct value by chance.
 std::uint8_t PoisonFor(DataType dtype, InputSet set);
 
 }  // namespace tilewright::measure

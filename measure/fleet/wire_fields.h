@@ -12,9 +12,9 @@
 
 namespace tilewright::measure::fleet {
 
-/// Longest text of a field.
+/// Maximum length of a text member.
 inline constexpr std::size_t kMaxText = 4096;
-/// Largest duration: a job lasts days at most.
+/// Maximum duration: a job takes days at most.
 inline constexpr double kMaxSeconds = 1e7;
 
 /// First members of every message.
@@ -51,7 +51,7 @@ std::string Encoded(const char* type, const T& message) {
   return DumpJson(WriteJson(message, Header(type)));
 }
 
-/// The message of a type that the text holds. Errors: those of the Decode functions.
+/// Decodes a message of a type from the text. Errors: those of the Decode functions.
 template <typename T>
 Result<T> Decoded(std::string_view text, std::size_t most, const char* type) {
   TW_ASSIGN_OR_RETURN(const auto json, ParseMessage(text, most, type));
@@ -69,7 +69,7 @@ struct ShortTextCodec {
   }
 };
 
-/// Codec of a text for people: control characters are escaped, and what is too long is cut off.
+/// Codec of a text for display: escapes control characters and truncates long texts.
 struct PrintableCodec : ShortTextCodec {
   Json Write(const std::string& text) const { return Printable(text.substr(0, kMaxText)); }
   void Read(JsonReader& reader, const char* name, const Json& json, std::string& text) const {

@@ -9,8 +9,8 @@
 
 namespace tilewright::measure {
 
-/// Compiled kernels that may be wanted again, in a race: their files stay, the newest ones up to a
-/// bound. Not thread-safe. Included by .cc files of measure/ only.
+/// Cache of compiled kernels that a race may need again: keeps the newest files up to a bound. Not
+/// thread-safe. Included by .cc files of measure/ only.
 class BuiltKernelCache {
  public:
   static constexpr std::int64_t kMaxBytes = std::int64_t{16} << 20;  ///< of all files
@@ -20,10 +20,10 @@ class BuiltKernelCache {
   BuiltKernelCache(const BuiltKernelCache&) = delete;
   BuiltKernelCache& operator=(const BuiltKernelCache&) = delete;
 
-  /// Takes over the kernel's file, and removes those of the oldest ones where it is one too many.
-  /// returns the file's path; empty if the file is too large to be kept, or not there.
+  /// Takes ownership of the kernel's file, and evicts the oldest files if necessary. Returns the
+  /// file's path; empty if the file is too large or missing.
   std::string Keep(std::uint64_t task, const Candidate& candidate, const KernelSpec& kernel);
-  /// The candidate's kernel, whose file is the caller's again.
+  /// Returns the candidate's kernel and the ownership of its file.
   std::optional<KernelSpec> Take(std::uint64_t task, const Candidate& candidate);
   /// Removes all files.
   void Clear();

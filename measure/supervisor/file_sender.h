@@ -7,15 +7,14 @@
 
 namespace tilewright::measure {
 
-/// Files sent to a runner on another machine, which keeps them in a folder of its own
+/// Sender of files to a runner on another machine, which keeps them in its own folder
 /// (FileReceiver). One object per runner. Included by .cc files of measure/ only.
 class FileSender {
  public:
-  /// Returns the lines to be written before the order: every file of it that the runner lacks.
-  /// The order then names no files of this machine.
-  /// Errors: those of reading a file.
+  /// Returns the lines to write before the order: each of its files that the runner lacks. Replaces
+  /// the file names of this machine in the order. Errors: those of reading a file.
   Result<std::string> EncodeMissingFiles(RunOrder& order);
-  /// Call when the connection is lost.
+  /// Forgets what was sent. Call it when the connection is lost.
   void Forget() { sent_.clear(); }
 
  private:

@@ -6,8 +6,8 @@
 
 namespace tilewright::measure {
 
-/// To a process of its own, over pipes: a worker of this machine, or a command that connects to
-/// one. SIGPIPE is to be blocked or ignored. Included by .cc files of measure/ only.
+/// Transport to a subprocess over pipes: a worker of this machine, or a command that connects to
+/// one. The caller must block or ignore SIGPIPE. Included by .cc files of measure/ only.
 class PipeTransport final : public Transport {
  public:
   explicit PipeTransport(SubprocessOptions options) : options_(std::move(options)) {}

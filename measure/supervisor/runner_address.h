@@ -8,18 +8,18 @@
 
 namespace tilewright::measure {
 
-/// What a runner on another machine says of itself.
+/// Identity of a runner on another machine.
 struct RunnerIdentity {
   DeviceFingerprint device;
-  std::string target;  ///< its own target string, for `native`
+  std::string target;  ///< the target that `native` means there
 };
 
-/// Starts a runner with a shell's command line ("ssh board tilewright-runner"), asks what it is,
-/// and ends it. Errors: kUnavailable with the command and what came of it; it may speak another
-/// version of the protocol.
+/// Starts a runner with a shell command line ("ssh board tilewright-runner"), reads its handshake,
+/// and ends it. Errors: kUnavailable with the command and its failure, which may be a different
+/// protocol version.
 Result<RunnerIdentity> ProbeRunner(const std::string& command);
 
-/// How a command line of a shell is started.
+/// Returns the argument vector that runs a shell command line.
 std::vector<std::string> RunnerCommand(const std::string& command);
 
 }  // namespace tilewright::measure

@@ -11,40 +11,40 @@
 
 namespace tilewright::measure {
 
-/// Runners, all of one device, on this machine or on others: what each said of itself, which files
-/// it has, and when it is called again or given up. Included by .cc files of measure/ only.
+/// Runners, all of one device, on this machine or on others, with their handshakes, the files they
+/// have, and their reconnection state. Included by .cc files of measure/ only.
 class RunnerPool final : public WorkerPool {
  public:
-  /// device: what runners on other machines have to be.
+  /// device: required device of runners on other machines.
   RunnerPool(const PoolContext& context, std::vector<std::unique_ptr<Transport>> transports,
              const DeviceFingerprint& device);
 
-  /// A runner measures what builders would disturb.
+  /// Returns whether a runner is measuring a candidate that builders would disturb.
   bool blocks_builders() const;
-  /// A runner works on a candidate, or a probe; else one may be getting ready.
+  /// Returns whether a runner works on a candidate or a probe; a starting runner does not count.
   bool working() const { return IsBusy(/*greeted=*/true); }
   bool busy() const { return working() || preparing(); }
   bool preparing() const { return IsBusy(/*greeted=*/false); }
-  /// What the first one said of itself.
+  /// Returns the first runner's handshake.
   const std::optional<RunnerHandshake>& handshake() const { return handshake_; }
   /// See ProcessMeasurer.
   double probe_seconds() const { return interference_filter_.observed_seconds(); }
-  /// Seconds of samples since this was last asked.
+  /// Returns the seconds of sampling since the last call.
   double TakeTimingSeconds() { return std::exchange(timing_seconds_, 0); }
-  /// Those on other machines that have nothing to do end by themselves, and remove their files.
+  /// Asks idle runners on other machines to end and remove their files.
   void RequestShutdown();
 
  private:
-  /// What is known of a runner beyond its connection.
+  /// State of a runner beyond its connection.
   struct Runner {
-    bool handshake_done = false;  ///< it has said what it is, since it was started
-    bool given_up = false;        ///< its connection stays broken; others go on
-    bool alone = false;           ///< builders would disturb what it does
-    bool ends = false;            ///< said so with its last reply; started anew for the next order
-    std::size_t capacity = 1;     ///< orders it takes at a time
-    double connected_at = 0;  ///< until when it was connected; at first, when it was first called
-    double reconnect_seconds = 0;  ///< before it is called again
-    FileSender files = {};         ///< if it is on another machine
+    bool handshake_done = false;  ///< received since the last start
+    bool given_up = false;        ///< its connection stays broken; the other runners continue
+    bool alone = false;           ///< builders would disturb its work
+    bool ends = false;            ///< announced in its last reply; restarted for the next order
+    std::size_t capacity = 1;     ///< number of orders it takes at a time
+    double connected_at = 0;  ///< end of the last connection; initially, time of the first attempt
+    double reconnect_seconds = 0;  ///< before the next connection attempt
+    FileSender files = {};         ///< for a runner on another machine
   };
 
   bool DispatchTo(Worker& worker) override;
@@ -59,7 +59,7 @@ class RunnerPool final : public WorkerPool {
   void Configure(Worker& worker);
   bool DispatchRace(Worker& worker);
   bool DispatchRun(Worker& worker);
-  /// Sends the files, if it is on another machine, and the order.
+  /// Sends the order, and before it the files if the runner is on another machine.
   void SendRun(Worker& worker, RunOrder order, double limit_seconds);
   void FailToSend(Worker& worker, const Order& order, const Status& why);
   RunOrder::Item ItemOf(JobId id) const;
@@ -68,9 +68,9 @@ class RunnerPool final : public WorkerPool {
   Status HandleHandshake(Worker& worker, const Json& message);
   Status HandleRunReply(Worker& worker, const RunReply& reply);
   void LoseJobs(Worker& worker, const WorkerLoss& loss);
-  /// Decides when a lost runner on another machine is called again.
+  /// Schedules the next connection attempt to a lost runner on another machine.
   void ScheduleReconnect(Worker& worker, const std::string& why);
-  /// Of a connection that stays broken, or of a runner that fails again and again.
+  /// Gives up a runner whose connection stays broken, or that fails repeatedly.
   void GiveUp(Worker& worker, const std::string& why);
   bool HasOtherRunners(const Worker& worker) const;
 
@@ -79,7 +79,7 @@ class RunnerPool final : public WorkerPool {
   std::optional<RunnerHandshake> handshake_;
   double timing_seconds_ = 0;
   NoiseFilter interference_filter_{{.bucket_seconds = 2, .buckets = 5}};
-  bool unprotected_reported_ = false;  // what the sandbox lacks
+  bool unprotected_reported_ = false;  // missing parts of the sandbox
 };
 
 }  // namespace tilewright::measure

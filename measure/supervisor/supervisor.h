@@ -15,43 +15,43 @@
 
 namespace tilewright::measure {
 
-/// What the caller's thread and the supervising thread share. Everything is guarded by `mutex`.
+/// State shared by the caller's thread and the supervising thread. `mutex` guards everything.
 struct Mailbox {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Job> incoming;
   std::deque<Reply> finished;
-  std::vector<Job> race;  ///< to be raced; taken by the supervisor
+  std::vector<Job> race;  ///< contenders; taken by the supervisor
   RaceSettings race_settings;
-  bool cancel_requested = false;       ///< what waits is to be dropped
-  std::vector<std::uint64_t> dropped;  ///< tickets, once it is
+  bool cancel_requested = false;       ///< drop the waiting jobs
+  std::vector<std::uint64_t> dropped;  ///< tickets, after a cancel
   std::optional<std::vector<Trial>> race_result;
-  std::map<std::uint64_t, KernelSpec> built;  ///< by ticket, of what was only to be built
+  std::map<std::uint64_t, KernelSpec> built;  ///< kernels of build-only jobs, by ticket
   std::optional<RunnerHandshake> handshake;
   double probe_seconds = 0;  ///< see ProcessMeasurer
   TimeLedger ledger{0};
   std::vector<int> worker_pids;
-  Status broken;  ///< not ok: nothing more will come
+  Status broken;  ///< not ok: no further replies
   bool stop = false;
 };
 
-/// Between the mailbox and the pools: wakes them when there is something to hear or to do. Runs in
-/// a thread of its own (workers that are processes die with that thread).
+/// Event loop between the mailbox and the pools. Runs in its own thread (worker processes die with
+/// that thread).
 class Supervisor {
  public:
-  /// wake_fd: becomes readable when the mailbox has something new.
+  /// wake_fd: becomes readable when the mailbox changes.
   Supervisor(const ProcessMeasurerSettings& settings, Mailbox& mailbox, std::string folder,
              DeviceFingerprint device, const CoreAssignment& cores, int wake_fd);
   void Run();
 
  private:
-  /// False once the mailbox says stop.
+  /// Returns false once the mailbox requests a stop.
   bool DrainMailbox();
-  /// Puts into the mailbox what has come of it.
+  /// Moves results into the mailbox.
   void Deliver();
   void Dispatch();
   void Wait();
-  /// Books what the workers do now, as begun at `since` (monotonic seconds).
+  /// Accounts the workers' current activity, as begun at `since` (monotonic seconds).
   void UpdateLedger(double since);
 
   const ProcessMeasurerSettings settings_;

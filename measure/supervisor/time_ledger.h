@@ -4,13 +4,14 @@
 
 namespace tilewright::measure {
 
-/// Adds up where the wall time goes, from what is under way at each moment.
+/// Ledger of the wall time: adds up the activities in progress at each moment.
 class TimeLedger {
  public:
   /// now: monotonic seconds, the start.
   explicit TimeLedger(double now) : start_(now), last_(now) {}
-  /// From `now` on: whether a runner works on a candidate, whether a build is under way, and
-  /// whether the device is being prepared (calibrated), which is neither and not idle.
+  /// Sets the activities from `now` on: whether a runner works on a candidate, whether a build is
+  /// in progress, and whether the device is being prepared (calibrated), which counts as none of
+  /// the others and not as idle.
   void Set(double now, bool running, bool building, bool preparing);
   void AddTiming(double seconds) { split_.runner_timing_seconds += seconds; }
   /// The split up to `now`.

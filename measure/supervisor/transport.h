@@ -9,39 +9,37 @@
 
 namespace tilewright::measure {
 
-/// The way from the supervisor to one worker and back, in lines. Whether a process on pipes is at
-/// the other end or something far away is known to nobody else. Not thread-safe. Included by .cc
-/// files of measure/ only.
+/// Line transport between the supervisor and one worker. Only the transport distinguishes a process
+/// on pipes from a remote worker. Not thread-safe. Included by .cc files of measure/ only.
 class Transport {
  public:
   virtual ~Transport() = default;
 
-  /// Makes the connection, unless there is one; nothing of an earlier one is left.
-  /// Errors: with the reason.
+  /// Connects, unless connected; discards all data of an earlier connection. Errors: with the
+  /// reason.
   virtual Status Connect() = 0;
   virtual bool connected() const = 0;
-  /// Writes whole lines to a connected worker, which has so many seconds to take them.
-  /// Errors: kUnavailable; without a message where the worker is gone: End() says how.
+  /// Writes whole lines to a connected worker, within `seconds`. Errors: kUnavailable; without a
+  /// message if the worker has ended: End() returns the cause.
   virtual Status Send(std::string_view lines, double seconds) = 0;
-  /// Takes in what has come, without waiting for more; lines come out of Next().
-  /// returns false once no more will come. Errors: kCorrupt for what is no line.
+  /// Reads the available data without waiting; Next() returns the lines. Returns false at the end
+  /// of the input. Errors: kCorrupt for data that is not a line.
   virtual Result<bool> Receive() = 0;
   virtual std::optional<std::string> Next() = 0;
-  /// What becomes readable when there is something to receive; nothing without a connection.
+  /// Returns the descriptors that become readable with new data; none without a connection.
   virtual std::vector<int> descriptors() const = 0;
 
-  /// Ends the connection and the worker, and tells how it ended, with its last words: "signal 11
-  /// (SIGSEGV)", "signal 6 (SIGABRT): LLVM ERROR: out of memory".
-  /// at_once: without waiting whether it ends by itself.
+  /// Ends the connection and the worker. Returns its exit status with its last line of output:
+  /// "signal 11 (SIGSEGV)", "signal 6 (SIGABRT): LLVM ERROR: out of memory". at_once: does not wait
+  /// for the worker to end by itself.
   virtual std::string End(bool at_once) = 0;
-  /// Asks the worker to end, and gives it this long to do so.
+  /// Asks the worker to end, within `seconds`.
   virtual void RequestShutdown(double seconds) = 0;
-  /// Stops the worker, or lets it go on; nothing happens where that cannot be done.
-  /// returns whether it stands still now.
+  /// Pauses or resumes the worker, if the transport can. Returns whether it is paused now.
   virtual bool Pause(bool pause) = 0;
-  /// Processor time the worker has used so far; 0 where that is not known.
+  /// Returns the processor time that the worker has used; 0 if unknown.
   virtual double ProcessCpuSeconds() const = 0;
-  /// Its process on this machine, for those who count memory; -1 where there is none.
+  /// Returns its process id on this machine, for memory accounting; -1 if it has none.
   virtual int pid() const = 0;
 };
 

@@ -12,48 +12,48 @@
 
 namespace tilewright::measure {
 
-/// What a worker is to do.
+/// Order for a worker.
 struct Order {
   Json message;
-  double limit_seconds = 0;               ///< after that it counts as hanging
-  std::vector<std::uint64_t> jobs = {};   ///< one answer for each; where there are none, one
-  std::vector<std::uint64_t> tasks = {};  ///< that the message names
-  std::string files = {};                 ///< lines that are to be read before it
+  double limit_seconds = 0;               ///< after this time the order counts as hanging
+  std::vector<std::uint64_t> jobs = {};   ///< one reply for each; if empty, one reply
+  std::vector<std::uint64_t> tasks = {};  ///< that the message refers to
+  std::string files = {};                 ///< lines that the worker must read before it
 };
 
-/// A worker as its supervisor sees it: connected when needed, told every task once, with a deadline
-/// for each order it has. Not thread-safe. Included by .cc files of measure/ only.
+/// Worker as its supervisor sees it: connects on demand, sends every task once, and keeps a
+/// deadline for each order. Not thread-safe. Included by .cc files of measure/ only.
 class Worker {
  public:
-  static constexpr std::uint64_t kNoJob = 0;  ///< stands for an order about none
+  static constexpr std::uint64_t kNoJob = 0;  ///< represents an order without jobs
 
-  /// index: its place in the pool.
+  /// index: its position in the pool.
   Worker(std::unique_ptr<Transport> transport, Clock& clock, std::size_t index)
       : transport_(std::move(transport)), clock_(&clock), index_(index) {}
 
-  /// Gives an order to a worker, who has it from now on, also if it could not be sent.
-  /// Errors: those of Transport.
+  /// Sends an order to the worker. The worker holds it from now on, even if sending failed. Errors:
+  /// those of Transport.
   Status Send(const Order& order, const TaskTable& tasks);
-  /// Its answer about a job, or about the order without any, has come.
-  /// returns false if it does not have that.
+  /// Records the reply about a job, or about the order without jobs. Returns false if the worker
+  /// does not hold it.
   bool Answered(std::uint64_t job = kNoJob);
   std::size_t orders() const { return pending_.size(); }
   bool busy() const { return !pending_.empty(); }
-  /// Those of its orders that it has not answered.
+  /// Returns the jobs without a reply.
   std::vector<std::uint64_t> jobs() const;
   int orders_since_start() const { return orders_since_start_; }
 
-  /// The next moment at which it may be overdue; infinite for one that has nothing or stands still.
+  /// Returns the next time at which it may be overdue; infinite if it is idle or paused.
   double deadline() const;
-  /// After the deadline: whether it used its time, or had it three times over. Else the deadline
-  /// moves on: the machine is busy with other things.
+  /// Checks the worker after the deadline. Returns true if it has used its processor time, or had
+  /// three times the limit. Else extends the deadline: the machine is busy with other work.
   bool IsOverdue();
-  /// Lets it stand still, where that can be done, or go on: its deadlines move along.
+  /// Pauses or resumes the worker, if possible, and shifts its deadlines.
   void Pause(bool pause);
   bool paused() const { return paused_at_.has_value(); }
-  /// How long it has stood still, in all, since it got the order that it has had for longest.
+  /// Returns the total pause since it received its oldest order.
   double paused_seconds() const;
-  /// As Transport::End; what it had it has no more.
+  /// Ends the worker as Transport::End does, and drops its orders.
   std::string End(bool at_once);
 
   Transport& transport() { return *transport_; }
@@ -61,10 +61,10 @@ class Worker {
   bool connected() const { return transport_->connected(); }
   std::size_t index() const { return index_; }
 
-  // Notes of its pool.
-  double ready_after = 0;  ///< gets no order before (it failed just now); monotonic seconds
+  // State that its pool keeps.
+  double ready_after = 0;  ///< earliest time of its next order after a failure; monotonic seconds
   int failures = 0;        ///< since its last result
-  bool probing = false;    ///< what it has is a probe
+  bool probing = false;    ///< its order is a probe
 
  private:
   struct Pending {

@@ -12,7 +12,7 @@
 
 namespace tilewright::measure {
 
-/// What the pools of one supervisor share.
+/// Objects that the pools of one supervisor share.
 struct PoolContext {
   const ProcessMeasurerSettings& settings;
   JobTable& jobs;
@@ -20,48 +20,49 @@ struct PoolContext {
   Clock& clock;
 };
 
-/// How a worker was lost, and with what.
+/// Loss of a worker, with its orders.
 struct WorkerLoss {
   std::string why;  ///< one line
   bool timed_out = false;
   bool by_system = false;  ///< it was killed from outside, or could not be started
-  bool busy = false;       ///< it had an order, also one about no jobs
+  bool busy = false;       ///< it held an order, possibly one without jobs
   std::vector<JobId> jobs;
 };
 
-/// Workers of one kind: each gets its next order the moment it is free, and what it answers, or its
-/// loss, becomes the state of its jobs. Not thread-safe. Included by .cc files of measure/ only.
+/// Pool of workers of one kind. Each worker gets its next order as soon as it is free; its replies,
+/// or its loss, update the state of its jobs. Not thread-safe. Included by .cc files of measure/
+/// only.
 class WorkerPool {
  public:
   virtual ~WorkerPool() = default;
-  /// Gives orders to all who are free for one.
+  /// Gives orders to all free workers.
   void Dispatch();
-  /// Takes in what a worker has sent. One that sends nonsense, or nothing more, is lost.
+  /// Reads a worker's data. A worker with invalid data or a closed connection is lost.
   void HandleInput(Worker& worker);
-  /// Loses those that hang.
+  /// Loses hanging workers.
   void CheckDeadlines();
   std::deque<Worker>& workers() { return workers_; }
 
  protected:
-  /// builds: as far as probes are concerned.
+  /// builds: selects the builder's half of a probe.
   WorkerPool(const PoolContext& context, std::vector<std::unique_ptr<Transport>> transports,
              bool builds);
 
-  /// The next order for one that is free. returns false if there is none.
+  /// Sends the next order to a free worker. Returns false if no order is available.
   virtual bool DispatchTo(Worker& worker) = 0;
-  /// Orders that it takes at a time.
+  /// Number of orders that a worker takes at a time.
   virtual std::size_t CapacityOf(const Worker&) const { return 1; }
-  /// Errors: kCorrupt for what it should not have said.
+  /// Errors: kCorrupt for an unexpected message.
   virtual Status Handle(Worker& worker, const std::string& type, const Json& message) = 0;
-  /// Of one that was ended just now.
+  /// Handles the loss of a worker that has just ended.
   virtual void HandleLoss(Worker& worker, const WorkerLoss& loss) = 0;
 
   void Send(Worker& worker, const Order& order);
-  /// The next order is a probe, if one is wanted. returns false if not.
+  /// Sends a probe as the next order, if one is needed. Returns false if not.
   bool DispatchProbe(Worker& worker);
-  /// Counts a failure. Once it is one too many without a success between them, returns what to say.
+  /// Counts a failure. After too many without a success between them, returns the error text.
   static std::optional<std::string> TooManyFailures(Worker& worker, const std::string& why);
-  /// A worker that has failed is started again a little later, if it still may.
+  /// Schedules the restart of a failed worker, if it may restart.
   void ScheduleRestart(Worker& worker, const std::string& why) const;
 
   const PoolContext context_;

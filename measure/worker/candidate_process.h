@@ -10,31 +10,32 @@
 
 namespace tilewright::measure {
 
-/// The process of one candidate (RunChild), seen from the runner that forks it. The destructor ends
-/// it and its descendants.
+/// Process of one candidate (RunChild), as the runner that forks it sees it. The destructor ends
+/// the process and its descendants.
 class CandidateProcess {
  public:
-  /// item: outlives the process. limit_seconds: one call of the kernel may take so long.
+  /// item: must outlive the process. limit_seconds: maximum duration of one call of the kernel.
   CandidateProcess(const RunOrder::Item& item, double limit_seconds)
       : item_(item), limit_seconds_(limit_seconds) {}
   CandidateProcess(const CandidateProcess&) = delete;
   CandidateProcess& operator=(const CandidateProcess&) = delete;
   ~CandidateProcess();
 
-  /// Forks. `work` lacks item, report, exchange, descriptors and process ids, which are set here.
+  /// Forks. This function sets item, report, exchange, descriptors and process ids of `work`.
   /// Errors: kUnavailable if the system has no memory, pipes or processes left.
   Status Start(ChildParams work);
-  /// Waits until the artifact is loaded. nullopt: exchange() has the answer. Else the process has
-  /// ended, hung or talked nonsense, and does nothing any more.
+  /// Waits until the artifact is loaded. nullopt: exchange() contains the answer. Else the process
+  /// has ended, hung or sent an invalid answer, and has been stopped for good.
   std::optional<Failure> WaitUntilLoaded();
-  /// Has it do one step. Returns as WaitUntilLoaded does. A stopped process goes on.
+  /// Runs one step in the process. Returns as WaitUntilLoaded does. A stopped process continues.
   std::optional<Failure> RunStep(StepKind kind, const StepRequest& order);
-  /// Stops all its threads until the next step: shared memory stays as it is. watched() then covers
-  /// the time from the last order to the stop. Does nothing if the process has ended.
+  /// Stops all its threads until the next step, so that shared memory does not change. The runner's
+  /// measurement then covers the time from the last order to the stop. Does nothing if the process
+  /// has ended.
   void Stop();
-  /// Only after Start.
+  /// Requires Start.
   const Exchange& exchange() const { return shared_->exchange; }
-  /// The runner's measure of the last step.
+  /// Returns the runner's measurement of the last step.
   const TimingValidator::RunnerTimes& runner_times() const { return runner_times_; }
 
  private:
@@ -43,12 +44,13 @@ class CandidateProcess {
     Exchange exchange;
   };
   std::optional<Failure> WaitForAnswer();
-  /// Whether it has been at the step for too long.
+  /// Returns whether the current step exceeds its time limit.
   bool IsHanging() const;
-  /// Seconds of the processor that all its threads have used; 0 if unknown.
+  /// Returns the processor seconds of all its threads; 0 if unknown.
   double ProcessCpuSeconds() const;
   Failure DescribeExit();
-  /// Ends it and its descendants. by_itself: first lets it end alone for a moment, for how it does.
+  /// Ends the process and its descendants. by_itself: first gives it a moment to end by itself, so
+  /// that its exit status shows the cause.
   ExitStatus Reap(bool by_itself);
 
   const RunOrder::Item& item_;
@@ -58,7 +60,7 @@ class CandidateProcess {
   pid_t pid_ = -1;
   bool loading_ = true, ended_alone_ = false, stopped_ = false;
   int answer_fd_ = -1, command_fd_ = -1;
-  Shared* shared_ = nullptr;  // with the child
+  Shared* shared_ = nullptr;  // shared with the child
   TimingValidator::RunnerTimes runner_times_;
   mutable SystemClock clock_;
 };

@@ -11,52 +11,55 @@
 
 namespace tilewright::measure {
 
-/// The parameter of a kernel that a compiled network keeps and reads from afar whenever it runs:
-/// the weight of an anchor, the largest constant of an expression (floats or bytes). nullopt: it
-/// has none, or it runs on no processor. What else is constant (an element per channel) is too
+/// Returns the parameter of a kernel that a compiled network stores and reads cold on each run: the
+/// weight of an anchor, the largest constant of an expression (floats or bytes). Returns nullopt if
+/// it has none, or does not run on a processor. Other constants (an element per channel) are too
 /// small to matter.
 std::optional<std::size_t> WeightOf(const KernelSpec& kernel);
 
-/// Memory beyond the caches that stands for the weights of a network. When a network runs again the
-/// weights of a layer are in no cache near the core: those of all other layers went through since.
-/// A kernel that is timed with the same weight in every call is another one: what waits for memory
-/// is not seen, and what fetches ahead seems to do so for nothing. So each timed call takes the
-/// next window of this memory for its weight. What the numbers are does not matter for the time.
+/// Cold weights: memory beyond the caches in place of a network's weights. When a network runs
+/// again, the weights of a layer are in no cache near the core, because those of all other layers
+/// replaced them. Timing with the same weight in every call differs from that: it does not show
+/// waits for memory, and prefetching appears useless. So each timed call takes the next window of
+/// this memory as its weight. The values do not affect the time.
 class ColdWeights {
  public:
-  /// Twice the last cache of the machine, within 16 to 128 MiB; where nobody knows it (0), 128 MiB.
+  /// Returns twice the size of the machine's last-level cache, within 16 to 128 MiB; 128 MiB if the
+  /// size is unknown (0).
   static std::int64_t BytesFor(std::int64_t last_cache_bytes);
 
   ColdWeights() = default;
-  /// Takes address space; memory when it is filled. Errors: kUnavailable without.
+  /// Reserves address space; filling it allocates the memory. Errors: kUnavailable without address
+  /// space.
   static Result<ColdWeights> Create(std::int64_t bytes);
 
-  /// What of 64 random bits is kept and what is set, so that they are numbers of a type.
+  /// Masks that turn 64 random bits into ordinary values of a type: bits to keep and bits to set.
   struct Bits {
     std::uint64_t keep = ~std::uint64_t{0}, set = 0;
     friend bool operator==(const Bits&, const Bits&) = default;
   };
 
-  /// Plain numbers of this type everywhere: floats from 0.5 to 1 and their negatives, any integers.
+  /// Fills the memory with ordinary values of this type: floats from 0.5 to 1 and their negatives,
+  /// any integers.
   void Fill(DataType dtype);
   const GuardedMemory& memory() const { return memory_; }
   /// See GuardedMemory.
   void SetInherited(bool inherited) { memory_.SetInherited(inherited); }
-  /// Those for a weight of so many bytes, spread evenly. A count of 1: it is as large as all of the
-  /// memory, and so far away by itself.
+  /// Returns the windows for a weight of `bytes` bytes, spread evenly. A count of 1: the weight is
+  /// as large as the memory, and so always cold.
   struct Windows {
     const std::byte* first = nullptr;
-    std::int64_t stride = 0;  ///< bytes from one to the next
+    std::int64_t stride = 0;  ///< bytes from one window to the next
     std::int64_t count = 1;
   };
   Windows WindowsFor(std::int64_t weight_bytes) const;
 
-  /// Forgets what Place has put anywhere.
+  /// Forgets all weights that Place has copied.
   void Begin() { placed_.clear(); }
-  /// Copies the real weight to one of its windows, chosen by `random`, where the last timed call of
-  /// a kernel reads it: what that gives can be verified. Before the kernel's process is forked.
-  /// Equal weights share a window. returns the window's number; -1 if there is none that leaves
-  /// what was placed before alone.
+  /// Copies the real weight to one of its windows, chosen by `random`. The last timed call of a
+  /// kernel reads it there, so that its result can be verified. Call it before the kernel's process
+  /// is forked. Equal weights share a window. Returns the window's number; -1 if every window would
+  /// overwrite a placed weight.
   std::int64_t Place(const GuardedMemory& weight, std::uint64_t random);
 
  private:
@@ -65,8 +68,9 @@ class ColdWeights {
   std::vector<std::pair<std::int64_t, std::int64_t>> placed_;  // first byte, end
 };
 
-/// A library that kernels call keeps its own copy of each weight, which takes time to make: of
-/// weights below some KiB not as many as would come from beyond all caches.
+/// Returns the limit of cold weights for a library that kernels call. It keeps its own copy of each
+/// weight, which takes time to make, so weights below some KiB have fewer copies than the caches
+/// hold.
 inline constexpr std::int64_t kMaxPreparedWindows = 8192;
 
 }  // namespace tilewright::measure

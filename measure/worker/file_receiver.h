@@ -8,16 +8,16 @@
 
 namespace tilewright::measure {
 
-/// Files that a supervisor on another machine sent (FileSender), in a folder of this process.
-/// Included by .cc files of measure/ only.
+/// Receiver of files from a supervisor on another machine (FileSender), in a folder of this
+/// process. Included by .cc files of measure/ only.
 class FileReceiver {
  public:
-  /// Errors: kCorrupt for a name that is no plain file name, or a part that does not follow the one
-  /// before; kUnavailable if it cannot be written.
+  /// Errors: kCorrupt for a name that is not a plain file name, or a part that does not continue
+  /// the previous one; kUnavailable if writing fails.
   Status Receive(const FileChunk& part);
-  /// Path of a file of an order: received ones have names without a slash.
+  /// Returns the path of an order's file: received files have names without a slash.
   std::string PathOf(const std::string& name) const;
-  /// Removes a received file; does nothing to others.
+  /// Removes a received file; ignores others.
   void Remove(const std::string& name) const;
 
  private:

@@ -12,32 +12,33 @@
 
 namespace tilewright::measure {
 
-/// What the runner starts the kernel of a candidate with. Pointers outlive the kernel.
+/// Parameters for a candidate's kernel. The pointers must outlive the kernel.
 struct ForkedKernelParams {
   OperandCache::KernelOperands kernel_operands;
   InterferenceProbe* probe = nullptr;
-  MemoryInterferenceProbe* memory_probe = nullptr;  ///< null: none
+  MemoryInterferenceProbe* memory_probe = nullptr;  ///< null: no probe
   int memory_level = 0;                             ///< of the kernel, see MemoryInterferenceProbe
   SharedMemoryPool* live = nullptr;
   const ColdWeights* cold_weights = nullptr;  ///< null: each call takes the same weight
-  std::size_t weight = 0;                     ///< the parameter that comes from there
+  std::size_t weight = 0;                     ///< the parameter that takes cold weights
   std::int64_t real_window = -1;              ///< see ColdWeights::Place
   ReadAllowlist readable;
   std::int64_t memory_bytes = 0;  ///< see ChildParams
   TimingValidator::Terms times;
 };
 
-/// No kernel of this machine can take less for a call: a small part of what its arithmetic takes at
-/// the machine's peak, and its result at the bandwidth of the caches. A small part, as Winograd's
-/// algorithm saves products, and peaks are measured in noise and without every instruction.
+/// Returns a lower bound for the time of one call on this machine: a small part of its arithmetic
+/// at the machine's peak, and its result at the bandwidth of the caches. It is a small part because
+/// Winograd's algorithm saves products, and peaks are measured under interference and without every
+/// instruction.
 double MinCallSeconds(const KernelSpec& kernel, const MachinePeaks& peaks);
 
-/// Kernel in a process of its own. The process only calls it. Inputs, expected results, canaries
-/// and all comparisons stay on this side: the process has the three sets of inputs that anyone can
-/// make, and gets the fresh one when everything was timed.
+/// Kernel in a subprocess, which only calls it. Inputs, expected results, interference probes and
+/// all comparisons stay in the runner. The process has the three predictable input sets and
+/// receives the fresh one after all timing.
 class ForkedKernel final : public CandidateKernel {
  public:
-  /// item: outlives the kernel. limit_seconds: see CandidateProcess.
+  /// item: must outlive the kernel. limit_seconds: see CandidateProcess.
   ForkedKernel(const RunOrder::Item& item, double limit_seconds, ForkedKernelParams terms);
 
   std::optional<Failure> Load() override;
@@ -58,8 +59,8 @@ class ForkedKernel final : public CandidateKernel {
     return terms_.kernel_operands.fresh_expected == nullptr ? InputSet::kRandom : InputSet::kFresh;
   }
   std::optional<Failure> CheckTimes(std::int64_t calls, double call_seconds) override;
-  /// Whether CheckTimes found a disagreement. Something may have disturbed that run: a new process
-  /// repeats it, see kMaxTimingAttempts.
+  /// Returns whether CheckTimes found a disagreement. Interference may be the cause: a new process
+  /// repeats the run, see kMaxTimingAttempts.
   bool times_disagree() const { return times_disagree_; }
 
  private:
@@ -70,27 +71,27 @@ class ForkedKernel final : public CandidateKernel {
   };
 
   std::optional<Failure> TakeMemory();
-  /// Fills the live inputs with a set's data, unless they have it or no live input is of this set.
+  /// Fills the live inputs with a set's data, unless they contain it or the set has no live input.
   void Fill(InputSet set);
   const GuardedMemory& ContentsOf(InputSet set, std::size_t input) const;
-  /// The failure that the process's answer tells of; nullopt: none.
+  /// Returns the failure that the process's answer reports; nullopt: none.
   std::optional<Failure> Answered() const;
   std::optional<Failure> Damaged(const GuardedMemory& memory, int parameter) const;
-  /// Keeps the first failure. returns whether there is one.
+  /// Keeps the first failure. Returns whether there is one.
   bool Failed(std::optional<Failure> failure);
-  /// The process is not told of the fresh set: its data are where those of the random one were.
+  /// The process does not learn of the fresh set: its data replace those of the random set.
   InputSet VisibleSet() const { return set_ == InputSet::kFresh ? InputSet::kRandom : set_; }
   bool InTiming() const { return phase_ == Phase::kTiming || phase_ == Phase::kFinal; }
 
   const KernelSpec& kernel_;
   ForkedKernelParams terms_;
-  std::vector<SharedMemoryPool::Lease> live_;  // per input; empty ones: nothing changes there
+  std::vector<SharedMemoryPool::Lease> live_;  // per input; empty for constant inputs
   SharedMemoryPool::Lease output_;
   CandidateProcess process_;
   TimingValidator times_;
   Phase phase_ = Phase::kLoading;
   InputSet set_ = InputSet::kRandom;
-  std::optional<InputSet> filled_;  // what the live inputs have
+  std::optional<InputSet> filled_;  // set that the live inputs contain
   std::optional<Failure> failure_;
   bool has_workspace_ = true;
   std::uint8_t poison_ = 0;
@@ -100,10 +101,10 @@ class ForkedKernel final : public CandidateKernel {
   double last_call_seconds_ = 0;
 };
 
-/// Processes that verify a candidate's times until one of them agrees.
+/// Maximum number of processes that verify a candidate's times until one of them agrees.
 inline constexpr int kMaxTimingAttempts = 3;
 
-/// A candidate on its way through the runner.
+/// State of a candidate in the runner.
 struct CandidateRun {
   CandidateRun(const RunOrder::Item& item, ForkedKernelParams terms, const SamplingSettings& how,
                const NoiseFilter& gate, std::optional<MemoryDelayEstimator> memory,

@@ -6,14 +6,13 @@
 
 namespace tilewright::measure {
 
-/// The runner's part of a probe: a child like a candidate's enters the sandbox, starts threads,
-/// loads the shared object and calls it. Of what is not run by the processor (a stream, PTX) only
-/// the file is read.
-/// returns what did not work; empty if all did.
+/// Runs the runner's part of a probe: a child like a candidate's enters the sandbox, starts
+/// threads, loads the shared object and calls it. For an artifact that the processor does not run
+/// (a stream, PTX) it only reads the file. Returns the step that failed; empty on success.
 std::string LoadProbe(const ProbeOrder& order);
 
-/// What a runner needs of a machine beside that: /proc, by which threads and memory of a candidate
-/// are told. Empty if it is there.
+/// Returns the missing system features that a runner also needs: /proc, which lists threads and
+/// memory of a candidate. Empty if all are available.
 std::string MissingSystemFeatures();
 
 }  // namespace tilewright::measure

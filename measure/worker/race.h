@@ -10,15 +10,15 @@
 
 namespace tilewright::measure {
 
-/// Makes a candidate's run, which is not started. No candidate's process is forked before all are
-/// made; only repetitions are made later.
+/// Makes a candidate's run without starting it. All runs exist before the first process is forked;
+/// only repetitions are made later.
 using MakeRun = std::function<std::unique_ptr<CandidateRun>(const RunOrder::Item&,
                                                             OperandCache::KernelOperands)>;
 
-/// Runs all items, each in a process of its own, one slice of samples each in turns and starting
-/// with another one in each round: what disturbs the machine meanwhile disturbs all of them alike.
-/// Ends when all are settled, or when the order's time is over. canaries: runs the canaries of
-/// this process between rounds. returns one reply per item, in order.
+/// Runs all items, each in a subprocess. Takes one slice of samples of each in turn and starts with
+/// a different item in each round, so that interference affects all of them alike. Ends when all
+/// have converged, or at the order's time limit. canaries: runs the interference probes of this
+/// process between rounds. Returns one reply per item, in order.
 std::vector<RunReply> RunRace(const RunOrder& order, OperandCache& operand_cache,
                               const MakeRun& make_run,
                               const std::function<RoundInterference()>& probe_times);

@@ -8,11 +8,12 @@
 
 namespace tilewright::measure {
 
-/// Memory that the runner shares with candidates' processes, kept between candidates. Only
-/// processes that are forked while a piece is lent and inherited get it. Not thread-safe.
+/// Pool of memory that the runner shares with candidates' processes, kept between candidates. A
+/// process inherits a piece only if it is forked while the piece is leased and inheritable. Not
+/// thread-safe.
 class SharedMemoryPool {
  public:
-  /// A piece of the memory, given back by the destructor. Its pool outlives it. Move-only.
+  /// Lease of a piece of memory; the destructor returns it. The pool must outlive it. Move-only.
   class Lease {
    public:
     Lease() = default;
@@ -33,8 +34,8 @@ class SharedMemoryPool {
     Piece* piece_ = nullptr;
   };
 
-  /// A piece of exactly so many bytes that processes inherit. Contents are any of earlier
-  /// candidates', or zero. Errors: kUnavailable without memory.
+  /// Leases a piece of exactly `bytes` bytes that processes inherit. The contents are an earlier
+  /// candidate's, or zero. Errors: kUnavailable without memory.
   Result<Lease> Take(std::int64_t bytes);
 
  private:

@@ -7,18 +7,17 @@
 
 namespace tilewright::measure {
 
-/// Judges the times that a candidate's process reports: it measures them itself, and its code may
-/// have been changed by the kernel. They have to agree with the runner's clock, with the processor
-/// time that the system counts, and with the least time that the machine needs.
+/// Validator of the times that a candidate's process reports. The process measures them itself, and
+/// the kernel may have changed its code. The times must agree with the runner's clock, with the
+/// processor time that the system counts, and with the lower bound of the machine.
 class TimingValidator {
  public:
   struct Terms {
-    double min_call_seconds = 0;  ///< no kernel can be faster, see MinCallSeconds
+    double min_call_seconds = 0;  ///< lower bound of a call, see MinCallSeconds
     int threads = 1;              ///< of the kernel
   };
-  /// The runner's measure of one step: its own clock from the order to the answer (or to the stop
-  /// of the process, see CandidateProcess::Stop), and the processor time of all threads of the
-  /// process.
+  /// Runner's measurement of one step: its own clock from the order to the answer (or until
+  /// CandidateProcess::Stop), and the processor time of all threads of the process.
   struct RunnerTimes {
     double wall_seconds = 0;
     double processor_seconds = 0;
@@ -28,17 +27,17 @@ class TimingValidator {
 
   explicit TimingValidator(const Terms& terms) : terms_(terms) {}
 
-  /// Of a slice: seconds per call, of samples with `batch` calls each.
-  /// returns why they cannot be; nullopt: they may be true.
+  /// Adds a slice: seconds per call, of samples with `batch` calls each. Returns why the times are
+  /// implausible; nullopt if they are plausible.
   std::optional<std::string> AddSlice(std::span<const double> samples, std::int64_t batch,
                                       const RunnerTimes& seen);
-  /// Of the timed run that is verified: the runner's measure of it, up to the moment when the
-  /// result is taken, against the time of one call that all samples together say.
+  /// Checks the timed run that is verified: compares the runner's measurement, up to the moment
+  /// when it takes the result, with the time of one call by all samples together.
   std::optional<std::string> CheckVerifiedRun(std::int64_t calls, double call_seconds,
                                               const RunnerTimes& seen) const;
 
  private:
-  /// The kernel's threads were at work for so long at least.
+  /// Returns a lower bound of the time that the kernel's threads worked.
   double WorkedSeconds(const RunnerTimes& seen) const;
 
   Terms terms_;

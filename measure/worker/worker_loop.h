@@ -14,12 +14,11 @@ struct WorkerPipes {
 };
 WorkerPipes TakePipes(int in_fd, int out_fd);
 
-/// Hands every message that comes to `handle`, until the end of the input.
-/// returns the worker's exit code: 1 if a line is no message or `handle` refuses one (the reason
-/// goes to standard error), else 0.
+/// Passes every message to `handle` until the end of the input. Returns the worker's exit code: 1
+/// if a line is not a message or `handle` returns an error (printed to standard error), else 0.
 int ServeMessages(const WorkerPipes& pipes, const std::function<Status(const Json&)>& handle);
 
-/// Writes one message, waiting as long as it takes.
+/// Writes one message; blocks until it is written.
 Status SendMessage(const WorkerPipes& pipes, const Json& message);
 
 }  // namespace tilewright::measure
