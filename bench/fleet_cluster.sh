@@ -130,5 +130,5 @@ until (tune late); do
   tries=$((tries + 1))
   sleep 3
 done
-echo "gone on with by try $tries"
+echo "resumed by try $tries"
 compare late

@@ -13,7 +13,7 @@
 namespace tilewright::bench {
 namespace {
 
-constexpr int kCanaryFloats = 2048;  // 8 KiB: fits in any L1
+constexpr int kProbeFloats = 2048;   // 8 KiB: fits in any L1
 constexpr int kCanaryRepeats = 120;  // about 30 us
 constexpr double kQuietFactor = 1.05;
 constexpr int kEnoughQuietSlices = 7;
@@ -21,10 +21,10 @@ constexpr int kMaxRounds = 5;  // limit, as a multiple of the requested rounds, 
                                // are missing
 
 #if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) float CanaryKernel(const float* data) {
+__attribute__((target("avx2,fma"))) float ProbeKernel(const float* data) {
   __m256 sums[8] = {};
   for (int repeat = 0; repeat < kCanaryRepeats; ++repeat) {
-    for (int i = 0; i < kCanaryFloats; i += 64) {
+    for (int i = 0; i < kProbeFloats; i += 64) {
       for (int j = 0; j < 8; ++j) {
         const __m256 v = _mm256_loadu_ps(data + i + 8 * j);
         sums[j] = _mm256_fmadd_ps(v, v, sums[j]);
@@ -35,10 +35,10 @@ __attribute__((target("avx2,fma"))) float CanaryKernel(const float* data) {
   return _mm256_cvtss_f32(sums[0]);
 }
 #else
-float CanaryKernel(const float* data) {
+float ProbeKernel(const float* data) {
   float sums[8] = {};
   for (int repeat = 0; repeat < kCanaryRepeats; ++repeat) {
-    for (int i = 0; i < kCanaryFloats; ++i) sums[i % 8] += data[i] * data[i];
+    for (int i = 0; i < kProbeFloats; ++i) sums[i % 8] += data[i] * data[i];
   }
   return sums[0];
 }
@@ -57,21 +57,21 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-QuietTimer::QuietTimer() : canary_data_(kCanaryFloats, 0.5f) {
+QuietTimer::QuietTimer() : probe_data_(kProbeFloats, 0.5f) {
   constexpr double kCalibrationSeconds = 0.3;
   for (const double end = Now() + kCalibrationSeconds; Now() < end;) InterferenceProbe();
 }
 
 bool QuietTimer::IsQuiet(bool preempted, double probe_seconds) const {
-  return !preempted && probe_seconds <= fastest_canary_ * kQuietFactor;
+  return !preempted && probe_seconds <= fastest_probe_ * kQuietFactor;
 }
 
 double QuietTimer::InterferenceProbe() {
   const double start = Now();
-  volatile float sink = CanaryKernel(canary_data_.data());
+  volatile float sink = ProbeKernel(probe_data_.data());
   (void)sink;
   const double seconds = Now() - start;
-  fastest_canary_ = std::min(fastest_canary_, seconds);
+  fastest_probe_ = std::min(fastest_probe_, seconds);
   return seconds;
 }
 
@@ -80,7 +80,7 @@ std::vector<QuietTimer::Timing> QuietTimer::Measure(
   constexpr double kSliceSeconds = 0.002;
   constexpr double kSleepSeconds = 0.01;  // longer than threads spin
   struct Slice {
-    double per_call, canary;
+    double per_call, probe;
     bool preempted;
   };
   std::vector<std::vector<Slice>> slices(functions.size());
@@ -106,9 +106,9 @@ std::vector<QuietTimer::Timing> QuietTimer::Measure(
       const double start = Now();
       for (int i = 0; i < calls[f]; ++i) functions[f]();
       const double per_call = (Now() - start) / calls[f];
-      const double canary = std::max(before, InterferenceProbe());
-      slices[f].push_back({per_call, canary, Preemptions() != preemptions});
-      if (IsQuiet(slices[f].back().preempted, canary)) ++quiet_slices[f];
+      const double probe = std::max(before, InterferenceProbe());
+      slices[f].push_back({per_call, probe, Preemptions() != preemptions});
+      if (IsQuiet(slices[f].back().preempted, probe)) ++quiet_slices[f];
     }
   }
   std::vector<Timing> timings;
@@ -116,7 +116,7 @@ std::vector<QuietTimer::Timing> QuietTimer::Measure(
     std::vector<double> quiet;
     double fastest = 1e9;
     for (const Slice& s : all) {
-      if (IsQuiet(s.preempted, s.canary)) quiet.push_back(s.per_call);
+      if (IsQuiet(s.preempted, s.probe)) quiet.push_back(s.per_call);
       fastest = std::min(fastest, s.per_call);
     }
     std::ranges::sort(quiet);

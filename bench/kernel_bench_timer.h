@@ -30,8 +30,8 @@ class QuietTimer {
  private:
   double InterferenceProbe();
   bool IsQuiet(bool preempted, double probe_seconds) const;
-  std::vector<float> canary_data_;
-  double fastest_canary_ = 1e9;
+  std::vector<float> probe_data_;
+  double fastest_probe_ = 1e9;
 };
 
 /// Returns the seconds of a monotonic clock.

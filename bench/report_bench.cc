@@ -26,7 +26,7 @@ constexpr int kOpenings = 5;
 Status FillStore(const TemplateRegistry& templates, const std::string& path, std::int64_t trials) {
   TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(path, records::Store::Mode::kReadWrite));
   TW_ASSIGN_OR_RETURN(
-      auto job, store.OpenJob("made-up", R"({"graph":"made-up.onnx","strategy":"model"})", 1));
+      auto job, store.OpenJob("synthetic", R"({"graph":"synthetic.onnx","strategy":"model"})", 1));
   const Target target = *Target::Parse("llvm -mcpu=haswell");
   Random random(1);
   double finished = 1.75e9;
@@ -82,7 +82,7 @@ Status FillStore(const TemplateRegistry& templates, const std::string& path, std
 Status Measure(std::int64_t trials) {
   const TemplateRegistry templates = TemplateRegistry::BuiltIn();
   TW_ASSIGN_OR_RETURN(auto folder, ScopedTempDir::Create("tilewright-report-bench"));
-  const std::string store = folder.path() + "/made-up.db", file = folder.path() + "/report.html";
+  const std::string store = folder.path() + "/synthetic.db", file = folder.path() + "/report.html";
   TW_RETURN_IF_ERROR(FillStore(templates, store, trials));
   SystemClock clock;
   report::Document document;

@@ -124,7 +124,7 @@ for ((i = 0; i < ${#files[@]}; ++i)); do
     place=$(realpath -e "$place") || fail "$needed, which ${files[i]##*/} needs, is not on this machine"
     # dpkg lists some files of /usr/lib as /lib.
     package=$({ dpkg-query -S "$place" "${place#/usr}" 2>/dev/null || true; } | sed -n '1s/[:,].*//p')
-    [ -n "$package" ] || fail "$place is of no Debian package: nobody knows its licence"
+    [ -n "$package" ] || fail "$place is of no Debian package: its licence is unknown"
     packages[$package]="${packages[$package]:+${packages[$package]}, }$needed"
     install -m 755 "$place" "$bundle/$needed"
     files+=("$bundle/$needed")

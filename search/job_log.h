@@ -19,7 +19,7 @@ namespace tilewright::search {
 struct BeginEntry {
   struct Source {
     std::string key;          ///< another task of the job, or "store:" and a workload of older jobs
-    std::int64_t trials = 0;  ///< the first so many
+    std::int64_t trials = 0;  ///< number of first trials
   };
   std::vector<Source> warm;
   std::vector<Point> first;  ///< none in logs of earlier versions
@@ -45,7 +45,7 @@ struct TellEntry {
   bool verified = false;
 };
 
-/// "best": the finalists of a task were raced when so many batches had been asked.
+/// "best": the finalists of a task were raced after this number of proposed batches.
 struct BestEntry {
   std::int64_t batches = 0;
   Point winner;

@@ -132,8 +132,10 @@ void FleetArgument::Declare(CLI::App& app) {
   share_option_ =
       app.add_option("--share", share_, "Part of the fleet beside other jobs of the same priority")
           ->check(CLI::Range(0.01, 100.0));
-  app.add_option("--broker-timeout", broker_timeout_,
-                 "End the job, to be gone on with, after so long without a broker (default: 10m)");
+  app.add_option(
+      "--broker-timeout", broker_timeout_,
+      "Suspend the job if the broker is unreachable for this long; rerun the command to resume "
+      "(default: 10m)");
 }
 
 Status FleetArgument::Into(search::JobSettings& settings) const {

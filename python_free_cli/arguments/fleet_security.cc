@@ -70,13 +70,13 @@ Status CheckBroker(const measure::fleet::Address& address, bool insecure) {
   if (IsLoopbackUrl(address.url) || (tls && keys)) return {};
   const std::string lacks = tls ? "no key" : keys ? "no TLS" : "neither TLS nor keys";
   if (!insecure) {
-    return InvalidArgument(
-        "--fleet: " + address.url + " is not on this machine and has " + lacks +
-        ": whoever reaches it has code of theirs run here. Expected a file that `tilewright fleet "
-        "keys add` wrote, or --insecure on a network that is trusted");
+    return InvalidArgument("--fleet: " + address.url + " is not on this machine and has " + lacks +
+                           ": anyone who reaches it has code of theirs run here. Expected a file "
+                           "that `tilewright fleet "
+                           "keys add` wrote, or --insecure on a network that is trusted");
   }
   PrintErr(
-      "fleet: INSECURE: {} has {}: whoever reaches it has code of theirs run, with the rights "
+      "fleet: INSECURE: {} has {}: anyone who reaches it has code of theirs run, with the rights "
       "of the workers' users\n",
       address.url, lacks);
   return {};

@@ -24,7 +24,7 @@ Status CheckBroker(const measure::fleet::Address& address, bool insecure);
 
 /// Help text of `--insecure`.
 inline constexpr const char* kInsecureHelp =
-    "Take a broker on another machine that has no TLS and keys: whoever reaches it has code run "
+    "Take a broker on another machine that has no TLS and keys: anyone who reaches it has code run "
     "here";
 
 }  // namespace tilewright::cli

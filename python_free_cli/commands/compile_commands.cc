@@ -52,7 +52,7 @@ class CompileCommand final : public Command {
            "  tilewright compile resnet18_packed.relay --target vta --vta-config "
            "sim -o resnet18.vta\n"
            "Writes the C header beside the library (resnet18.h). With --rule autotvm the configs "
-           "are those of imported records: nobody has verified them, so each operator that has one "
+           "are those of imported records, which are unverified; each operator that has one "
            "is run here and compared with the reference first.\n";
   }
   void Declare(CLI::App& app) override {
@@ -244,7 +244,7 @@ class CompileCommand final : public Command {
       if (check.ran) not_compared.push_back(value + ": " + reason);
     }
     list("not compared with the reference", not_compared);
-    list("nobody can say whether all of the result is written", check.not_proved);
+    list("not proved to write all of the result", check.not_proved);
   }
 
   static Json CheckOf(const CompileCheck& check, const std::string& level) {

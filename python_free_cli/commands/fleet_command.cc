@@ -286,7 +286,7 @@ class FleetCommand final : public Command {
   void DeclareKeys(CLI::App& app) {
     CLI::App* keys = app.add_subcommand("keys", "Who may speak in the fleet");
     keys->require_subcommand(1);
-    CLI::App* add = Add(*keys, "add", "Give somebody a key", &FleetCommand::AddKey);
+    CLI::App* add = Add(*keys, "add", "Make a key for a user", &FleetCommand::AddKey);
     add->add_option("user", user_.name, "Name of a person, or of a worker")->required();
     add->add_option("--role", user_.role,
                     "tuner, worker, builder (a worker that builds for others), admin")
@@ -353,9 +353,9 @@ class FleetCommand final : public Command {
     TW_ASSIGN_OR_RETURN(auto address, FleetAddress(admin));
     TW_ASSIGN_OR_RETURN(auto broker, fleet::Connect(address, "tilewright fleet"));
     for (const std::string& user : users) {
-      const fleet::JobName nobody{user.empty() ? address.user : user, "nobody"};
-      std::vector<fleet::Queue> queues = {fleet::BuildQueue(nobody)};
-      for (const std::string& one : classes) queues.push_back(fleet::MeasureQueue(one, nobody));
+      const fleet::JobName no_job{user.empty() ? address.user : user, "nobody"};
+      std::vector<fleet::Queue> queues = {fleet::BuildQueue(no_job)};
+      for (const std::string& one : classes) queues.push_back(fleet::MeasureQueue(one, no_job));
       for (const fleet::Queue& queue : queues) {
         TW_RETURN_IF_ERROR(broker->OpenQueue(queue));
         broker->CloseQueue(queue);

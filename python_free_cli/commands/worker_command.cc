@@ -74,7 +74,7 @@ class WorkerCommand final : public Command {
     app.add_option("--made-up-slower", slower_,
                    "With --made-up: from some moment on the devices are slower, FACTOR@SECONDS "
                    "from now: 1.08@120");
-    app.add_option("--devices", devices_, "With --made-up: so many of them")
+    app.add_option("--devices", devices_, "With --made-up: number of fake devices")
         ->check(CLI::Range(1, 4096));
     device_.Declare(app);
     runner_.Declare(app);

@@ -79,7 +79,8 @@ TEST_F(UnfinishedTest, TakesTheNameOfNoDevice) {
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
-// Nobody can place a link where a file will be written: its name is unpredictable and must be new.
+// No other process can place a link where a file will be written: its name is unpredictable and
+// must be new.
 TEST_F(UnfinishedTest, NamesThatAreWrittenToCannotBeForeseen) {
   std::set<std::string> names;
   for (int i = 0; i < 100; ++i) names.insert(UniqueTempName(Path("file"), ".o"));

@@ -396,7 +396,7 @@ TEST(CompareTraces, NamesAWrongScale) {
   EXPECT_TRUE(fitted.ok());
   EXPECT_NEAR(fitted.layers[0].scale, 0.1, 1e-6);
   EXPECT_FALSE(fitted.layers[0].IsOffScale());
-  EXPECT_THAT(fitted.Summary(), HasSubstr("nobody says the scale of 1 of them: it was fitted"));
+  EXPECT_THAT(fitted.Summary(), HasSubstr("the scale of 1 of them is unknown: it was fitted"));
 }
 
 TEST(CompareTraces, CountsWhatIsNotFiniteOnOneSide) {

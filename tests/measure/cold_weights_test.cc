@@ -25,7 +25,7 @@ ColdWeights Made(DataType dtype) {
 }
 
 TEST(ColdWeights, AreTwiceTheLastCacheWithinBounds) {
-  EXPECT_EQ(ColdWeights::BytesFor(0), std::int64_t{128} << 20) << "nobody knows it";
+  EXPECT_EQ(ColdWeights::BytesFor(0), std::int64_t{128} << 20) << "the size is unknown";
   EXPECT_EQ(ColdWeights::BytesFor(std::int64_t{512} << 10), std::int64_t{16} << 20);
   EXPECT_EQ(ColdWeights::BytesFor(std::int64_t{32} << 20), std::int64_t{64} << 20);
   EXPECT_EQ(ColdWeights::BytesFor(std::int64_t{320} << 20), std::int64_t{128} << 20);

@@ -269,7 +269,7 @@ TEST(FileReceiver, AnArtifactIsWhatItsNameSays) {
               "message: the file " + name + " arrived damaged");
   }
   EXPECT_TRUE(CheckArtifact(receiver.PathOf(name), "").ok()) << "a test's";
-  EXPECT_TRUE(CheckArtifact("/no/such.so", name).ok()) << "whoever loads it says so";
+  EXPECT_TRUE(CheckArtifact("/no/such.so", name).ok()) << "the loader reports it";
 }
 
 }  // namespace

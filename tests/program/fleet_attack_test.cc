@@ -46,7 +46,7 @@ void Check(const Attempt& attempt, Phase phase = {}) {
   }
   const bool said = fleet.refused() > refused || fleet.AllNotes().size() > quiet;
   const bool done = ran || fleet.AnswersToMallory() > 0;  // the permitted part was done
-  EXPECT_TRUE(said || done || attempt.may_be_silent) << "nobody says that it was refused";
+  EXPECT_TRUE(said || done || attempt.may_be_silent) << "the refusal is not reported";
   if (const Trial* served = fleet.Served()) {
     EXPECT_EQ(served->value, FakeExecutor::ValueOf(served->candidate));
   }

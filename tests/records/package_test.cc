@@ -195,10 +195,10 @@ TEST_F(PackageTest, RefusesEveryTruncationAndAppendedBytes) {
 TEST_F(PackageTest, AsksWhomToTrust) {
   const std::string store = SmallStore();
   const BuiltPackage built = Build(store);
-  TrustPolicy nobody;
-  EXPECT_THAT(ReadPackage(built.bytes, nobody).status().message(), HasSubstr("not trusted"));
-  nobody.allow_unsigned = true;  // does not accept a wrong signature
-  EXPECT_THAT(ReadPackage(built.bytes, nobody).status().message(), HasSubstr("not trusted"));
+  TrustPolicy no_keys;
+  EXPECT_THAT(ReadPackage(built.bytes, no_keys).status().message(), HasSubstr("not trusted"));
+  no_keys.allow_unsigned = true;  // does not accept a wrong signature
+  EXPECT_THAT(ReadPackage(built.bytes, no_keys).status().message(), HasSubstr("not trusted"));
   TrustPolicy other;
   other.keys = {{GenerateKey()->public_key(), "other"}};
   EXPECT_EQ(ReadPackage(built.bytes, other).status().code(), StatusCode::kUnsupported);
@@ -206,7 +206,7 @@ TEST_F(PackageTest, AsksWhomToTrust) {
   auto plain = BuildPackages(BuiltInTemplates(), {store}, {});
   ASSERT_TRUE(plain.ok());
   EXPECT_THAT(Refusal(plain->front().bytes), HasSubstr("not signed; --allow-unsigned"));
-  EXPECT_TRUE(ReadPackage(plain->front().bytes, nobody).ok());
+  EXPECT_TRUE(ReadPackage(plain->front().bytes, no_keys).ok());
 
   // Another key's signature under a trusted name, and a removed signature.
   std::string swapped = built.bytes;

@@ -394,8 +394,8 @@ Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int
 
 Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> inputs,
                            CheckProgress* progress) {
-  CheckProgress nobody;
-  if (progress == nullptr) progress = &nobody;
+  CheckProgress unused;
+  if (progress == nullptr) progress = &unused;
   Trace trace;
   trace.name = model.name();
   trace.synthetic_constants = model.synthetic_constants();
@@ -491,7 +491,7 @@ std::string DifferenceReport::Summary() const {
   const auto fitted = std::ranges::count(layers, ScaleSource::kFit, &LayerDifference::scale_source);
   if (fitted > 0) {
     text += fmt::format(
-        "; nobody says the scale of {} of them: it was fitted, and one that is wrong goes unseen",
+        "; the scale of {} of them is unknown: it was fitted, and a wrong one is not detected",
         fitted);
   }
   if (by_position)

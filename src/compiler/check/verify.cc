@@ -101,8 +101,8 @@ Result<std::vector<Tensor>> CompareOperators(const Graph& graph, const RunnableN
     }
     return verifier.Take(node->second, op, std::move(result));
   };
-  CheckProgress nobody;
-  CheckProgress& progress = told != nullptr ? *told : nobody;
+  CheckProgress unused;
+  CheckProgress& progress = told != nullptr ? *told : unused;
   const auto observe = [&](std::size_t index, Tensor result) {
     progress.End();
     Status status = compare(index, std::move(result));

@@ -30,7 +30,7 @@ Result<Shape> OuterPositions(const PhysicalLayout& layouts) {
     }
   }
   if (positions.size() != layouts.logical_layout.size())
-    return Unsupported("native layout with blocks");
+    return Unsupported("logical layout with blocks");
   return positions;
 }
 

@@ -1,5 +1,5 @@
 /* dump LIBRARY INPUT...: runs a compiled model on raw inputs and writes what each operator made to
- * standard output: a line "name<TAB>native layout<TAB>layout<TAB>bytes", then the bytes. */
+ * standard output: a line "name<TAB>logical layout<TAB>layout<TAB>bytes", then the bytes. */
 
 #include <dlfcn.h>
 #include <stdio.h>

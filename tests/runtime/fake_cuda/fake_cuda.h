@@ -15,7 +15,8 @@ typedef struct FakeCounts {
   int modules;             /* that are loaded */
   int graphs;              /* recorded ones that are not destroyed */
   int synchronized;        /* contexts */
-  int recorded_in_the_way; /* recordings during which nobody else could use the default stream */
+  int recorded_in_the_way; /* recordings during which no other thread could use the default stream
+                            */
   unsigned most_shared;    /* of the launches: bytes of shared memory a block was given */
 } FakeCounts;
 

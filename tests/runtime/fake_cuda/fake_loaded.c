@@ -1,4 +1,4 @@
-/* An artifact that is a library: its constructor tells whoever loads it. */
+/* An artifact that is a library: its constructor reveals the loading process. */
 
 #include <stdlib.h>
 
