@@ -3,18 +3,22 @@
 #include "measure/message_fields.h"
 #include "measure/messages.h"
 
-// A kernel as it is part of messages. Included by .cc files of measure/ only.
+// Kernels as parts of messages. Included by .cc files of measure/ only.
 
 namespace tilewright::measure {
 
+/// Members of a kernel in a message. A kernel that is read has no task yet: see CompleteKernel.
+void Describe(JsonWriter& fields, const KernelSpec& kernel);
+void Describe(JsonReader& fields, KernelSpec& kernel);
 Json ToJson(const KernelSpec& kernel);
-/// outer: of the message; gets what is not as expected, also of CheckKernel.
-KernelSpec KernelSpecFrom(const Json& json, Fields& outer, const TaskTable& tasks);
+/// Adds the task to a kernel that was read, and what follows from it.
+/// Errors: kCorrupt if the table lacks the task; those of SignatureOf and of CheckKernel.
+Status CompleteKernel(KernelSpec& kernel, const TaskTable& tasks);
+/// The task of a number. Errors: kCorrupt if the table lacks it.
+Result<const TaskInfo*> TaskOf(std::uint64_t number, const TaskTable& tasks);
 /// The name of an artifact with these bytes: their hash and number.
 std::string ArtifactName(std::string_view bytes);
-/// Errors: kCorrupt if the file is there and does not hold what the name says.
+/// Errors: kCorrupt if the file exists and its bytes are not those of the name.
 Status CheckArtifact(const std::string& path, const std::string& name);
-/// The task that the field `task` names. Null, which `fields` knows of, if there is none.
-const TaskInfo* TaskFrom(Fields& fields, const TaskTable& tasks, std::uint64_t* number);
 
 }  // namespace tilewright::measure

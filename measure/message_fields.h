@@ -1,53 +1,75 @@
 #pragma once
 
-#include <cstdint>
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "src/base/json.h"
-#include "src/base/status.h"
+#include "src/base/json_fields.h"
+#include "src/base/printable.h"
+#include "src/space/trial.h"
 
-// Fields of messages. Included by .cc files of measure/ only.
+// Codecs of members of messages. Included by .cc files of measure/ only.
 
 namespace tilewright::measure {
 
-/// Reads the fields of one object and remembers the first that was not as expected.
-class Fields {
- public:
-  explicit Fields(const Json& json);
-  const Json& Get(const char* name, Json::value_t type);
-  bool Has(const char* name) const { return json_.contains(name); }
-  std::string Text(const char* name);
-  double Number(const char* name);
-  std::optional<double> NumberOrNull(const char* name);
-  std::int64_t Integer(const char* name);
-  bool Flag(const char* name);
-  std::vector<double> Numbers(const char* name);
-  std::vector<std::int64_t> Integers(const char* name);
-  /// Positive numbers by name; none where the field is missing, as in messages of earlier versions.
-  std::map<std::string, double> Positives(const char* name);
-  /// The field "threads": more than any machine has is no order.
-  int Threads();
-  void Fail(const Status& status) {
-    if (status_.ok()) status_ = status;
-  }
-  const Status& status() const { return status_; }
+/// Begins the error texts of all messages.
+inline constexpr const char* kMessage = "message";
 
- private:
-  const Json& json_;
-  Status status_;
+/// Codec of a number in a range. JSON has no infinities: 1e300 stands for them and for NaN.
+struct NumberCodec {
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  const char* problem = "is out of range";
+
+  Json Write(double value) const {
+    return std::isnan(value) ? 1e300 : std::clamp(value, -1e300, 1e300);
+  }
+  void Read(JsonReader& reader, const char* name, const Json& json, double& value) const {
+    RangeCodec<double>{least, most, problem}.Read(reader, name, json, value);
+  }
 };
 
-/// JSON has no infinities: the largest number stands for them.
-double Finite(double value);
+/// Codec of an item of a list of numbers: what is no number, as NaN, is read as 0.
+struct NumberOrZeroCodec {
+  Json Write(double value) const { return value; }
+  void Read(JsonReader&, const char*, const Json& json, double& value) const {
+    value = json.is_number() ? json.get<double>() : 0;
+  }
+};
+inline constexpr ListCodec<NumberOrZeroCodec> kNumbers;
 
-/// The value, unless a field was not as expected.
-template <typename T>
-Result<T> Finish(const Fields& fields, T value) {
-  TW_RETURN_IF_ERROR(fields.status());
-  return value;
-}
+/// Codec of a share of -1 to 1: others are clamped when they are read.
+struct ShareCodec : NumberCodec {
+  void Read(JsonReader& reader, const char* name, const Json& json, double& value) const {
+    NumberCodec::Read(reader, name, json, value);
+    value = std::clamp(value, -1.0, 1.0);
+  }
+};
+
+/// Codec of positive numbers by name.
+struct PositivesCodec {
+  Json Write(const std::map<std::string, double>& numbers) const { return numbers; }
+  void Read(JsonReader& reader, const char* name, const Json& json,
+            std::map<std::string, double>& numbers) const {
+    constexpr std::size_t kMaxNumbers = 16, kMaxName = 64;
+    if (!reader.Expect(name, json.is_object())) return;
+    for (const auto& item : json.items()) {
+      const double value = item.value().is_number() ? item.value().get<double>() : 0;
+      const bool valid = std::isfinite(value) && value > 0 && item.key().size() <= kMaxName;
+      if (!valid || numbers.size() == kMaxNumbers) {
+        return reader.Fail(name, "has an item that is not a positive number");
+      }
+      numbers[Printable(item.key())] = value;
+    }
+  }
+};
+
+/// Codec of a number of threads.
+inline constexpr RangeCodec<int> kThreads = {1, 4096};
+
+using OutcomeCodec = TextCodec<OutcomeName, ParseOutcome>;
+using ConfigCodec = TextCodec<&Config::ToString, Config::Parse>;
 
 }  // namespace tilewright::measure

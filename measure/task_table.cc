@@ -35,27 +35,17 @@ const TaskInfo* TaskTable::Find(std::uint64_t number) const {
   return found == tasks_.end() ? nullptr : &found->second;
 }
 
-Json ToJson(const TaskMessage& message) {
-  return Json{{"type", "task"},
-              {"task", static_cast<std::int64_t>(message.number)},
-              {"workload", message.task.workload.Key()},
-              {"epilogue", message.task.epilogue.ToString()},
-              {"target", message.task.target.ToString()}};
+static void Describe(auto& fields, DescribedAs<TaskMessage> auto& message) {
+  fields("task", message.number);
+  fields("workload", message.task.workload, TextCodec<&Workload::Key, Workload::Parse>());
+  fields("epilogue", message.task.epilogue, TextCodec<&Epilogue::ToString, Epilogue::Parse>());
+  fields("target", message.task.target, TextCodec<&Target::ToString, Target::Parse>());
 }
 
+Json ToJson(const TaskMessage& message) { return WriteJson(message, Json{{"type", "task"}}); }
+
 Result<TaskMessage> TaskMessageFrom(const Json& json) {
-  Fields fields(json);
-  TaskMessage message;
-  message.number = static_cast<std::uint64_t>(fields.Integer("task"));
-  auto workload = Workload::Parse(fields.Text("workload"));
-  auto epilogue = Epilogue::Parse(fields.Text("epilogue"));
-  auto target = Target::Parse(fields.Text("target"));
-  TW_RETURN_IF_ERROR(fields.status());
-  TW_RETURN_IF_ERROR(workload);
-  TW_RETURN_IF_ERROR(epilogue);
-  TW_RETURN_IF_ERROR(target);
-  message.task = {*std::move(workload), *std::move(epilogue), *std::move(target)};
-  return message;
+  return ReadJson<TaskMessage>(json, kMessage);
 }
 
 Status ReceiveTask(const Json& json, TaskTable& tasks) {

@@ -1,5 +1,5 @@
-// Messages of a fleet as JSON and back. Each reader states the limits of what it takes; what is
-// beyond them is an error that names the field, and the message is dropped by who got it.
+// Messages of a fleet as JSON and back. Members have limits. A value beyond them is an error that
+// names the member, and the receiver drops the message.
 
 #include "measure/fleet/wire.h"
 
@@ -19,162 +19,222 @@ constexpr std::size_t kMaxCandidates = 128;
 constexpr std::size_t kMaxLeases = 1024;
 constexpr std::size_t kMaxToken = 64;
 constexpr std::size_t kMaxSamples = 4096;
-// Of a workload or epilogue as text: each candidate of an order has a copy of what it says.
+// Of a workload or epilogue as text: each candidate of an order has a copy of its value.
 constexpr std::size_t kMaxTaskText = std::size_t{64} << 10;
-// A race: the runner's own limit is a day, which nobody has to wait for on a shared device.
+// Of a race. The runner's own limit is a day, too long for a shared device.
 constexpr double kMaxRaceSeconds = 3600;
 
 constexpr std::array<const char*, 4> kStages = {"whole", "build", "run", "race"};
-const char* NameOf(Stage stage) { return kStages[static_cast<std::size_t>(stage)]; }
-Json BuiltJson(const Built& built) {
-  KernelSpec kernel = built.kernel;
-  kernel.task = kOrderTask;
-  kernel.artifact.clear();
-  return Json{{"kernel", ToJson(kernel)}, {"hash", built.hash}, {"size", built.size}};
+
+using DeviceCodec = TextCodec<&DeviceFingerprint::ToString, DeviceFingerprint::Parse>;
+
+bool AreTimes(const std::vector<double>& values) {
+  return std::ranges::all_of(values,
+                             [](double value) { return value >= 0 && std::isfinite(value); });
 }
 
-/// The task is told with it: a kernel's parameters follow from it.
-Built BuiltFrom(const Json& json, Fields& outer, const TaskTable& tasks) {
-  Fields fields(json);
-  Built built;
-  built.kernel = KernelSpecFrom(fields.Get("kernel", Json::value_t::object), fields, tasks);
-  built.hash = fields.Text("hash");
-  built.size = CountFrom(fields, "size", kMaxArtifactBytes);
-  constexpr std::size_t kDigits = 64;
-  const bool digits = built.hash.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (built.hash.size() != kDigits || !digits) fields.Fail(Corrupt("message: hash is none"));
-  if (!built.kernel.artifact.empty()) fields.Fail(Corrupt("message: artifact names a file"));
-  outer.Fail(fields.status());
-  return built;
-}
-
-Json TaskJson(const Candidate& candidate) {
-  return ToJson(TaskMessage{kOrderTask,
-                            {candidate.task.workload, candidate.epilogue, candidate.task.target}});
-}
-
-/// The task that is told with a message.
-Result<TaskMessage> TaskOf(Fields& fields) {
-  const Json& told = fields.Get("task", Json::value_t::object);
-  TW_RETURN_IF_ERROR(fields.status());
-  Fields inner(told);
-  for (const char* name : {"workload", "epilogue", "target"}) {
-    (void)ShortText(inner, name, kMaxTaskText);
+/// Codec of the task that is sent with a message.
+struct TaskCodec {
+  Json Write(const TaskInfo& task) const { return ToJson(TaskMessage{kOrderTask, task}); }
+  void Read(JsonReader& reader, const char* name, const Json& json, TaskInfo& task) const {
+    if (!reader.Expect(name, json.is_object())) return;
+    JsonReader members(json, kMessage);
+    std::string text;
+    for (const char* member : {"workload", "epilogue", "target"}) {
+      members(member, text, ShortTextCodec{kMaxTaskText});
+    }
+    reader.Fail(members.status());
+    if (!reader.ok()) return;
+    auto message = TaskMessageFrom(json);
+    reader.Fail(message.status());
+    if (message.ok()) task = std::move(message->task);
   }
-  TW_RETURN_IF_ERROR(inner.status());
-  return TaskMessageFrom(told);
-}
+};
 
-Json CandidateJson(const Candidate& candidate) {
-  return Json{{"template", candidate.template_key},
-              {"version", candidate.template_version},
-              {"config", candidate.config.ToString()}};
-}
-
-void ReadCandidates(Fields& fields, const TaskInfo& task, Order& order) {
-  for (const Json& entry : fields.Get("candidates", Json::value_t::array)) {
-    Fields inner(entry);
-    Candidate candidate;
-    candidate.task = {task.workload, task.target};
-    candidate.epilogue = task.epilogue;
-    candidate.template_key = ShortText(inner, "template");
-    candidate.template_version = static_cast<int>(CountFrom(inner, "version", 1 << 30));
-    auto config = Config::Parse(inner.Text("config"));
-    fields.Fail(inner.status());
-    if (!fields.status().ok()) return;
-    fields.Fail(ToStatus(config));
-    if (!config.ok()) return;
-    candidate.config = *std::move(config);
-    order.candidates.push_back(std::move(candidate));
-    if (order.candidates.size() > kMaxCandidates) break;
+/// Codec of the task of an order's candidates. Reading makes one candidate, which has the task.
+struct CandidatesTaskCodec {
+  Json Write(const std::vector<Candidate>& candidates) const {
+    const Candidate& first = candidates.front();
+    return TaskCodec().Write({first.task.workload, first.epilogue, first.task.target});
   }
-  const std::size_t count = order.candidates.size();
-  if (count < 1 || count > kMaxCandidates || (count > 1 && order.stage != Stage::kRace)) {
-    fields.Fail(Corrupt("message: " + std::to_string(count) + " candidates"));
+  void Read(JsonReader& reader, const char* name, const Json& json,
+            std::vector<Candidate>& candidates) const {
+    TaskInfo task;
+    TaskCodec().Read(reader, name, json, task);
+    candidates.resize(1);
+    candidates[0].task = {std::move(task.workload), std::move(task.target)};
+    candidates[0].epilogue = std::move(task.epilogue);
   }
-}
+};
 
-// Field by field: a list of them would be made and copied first.
-Json LeaseJson(const Lease& lease) {
-  Json json;
-  json["sequence"] = Signed(lease.sequence);
-  json["generation"] = lease.fence.generation;
-  json["deliveries"] = lease.fence.deliveries;
-  json["handle"] = lease.handle;
-  json["token"] = lease.token;
-  json["started"] = lease.started;
-  return json;
-}
-
-Lease LeaseFrom(const Json& json, Fields& outer) {
-  Fields fields(json);
-  Lease lease;
-  lease.sequence = static_cast<std::uint64_t>(CountFrom(fields, "sequence"));
-  lease.fence.generation = CountFrom(fields, "generation");
-  lease.fence.deliveries = CountFrom(fields, "deliveries");
-  lease.handle = ShortText(fields, "handle");
-  lease.token = ShortText(fields, "token", kMaxToken);
-  lease.started = fields.Flag("started");
-  outer.Fail(fields.status());
-  return lease;
-}
-
-Json TrialJson(const Trial& trial) {
-  Json json;
-  json["outcome"] = std::string(OutcomeName(trial.outcome));
-  json["reason"] = Printable(trial.reason.substr(0, kMaxText));
-  json["metric"] = trial.metric;
-  json["samples"] = trial.samples;
-  json["value"] = Finite(trial.value);
-  json["noise"] = Finite(trial.noise);
-  json["quiet_share"] = Finite(trial.clean_fraction);
-  json["others"] = trial.others;
-  json["verified"] = trial.verified;
-  json["max_abs_error"] = Finite(trial.max_abs_error);
-  json["build_seconds"] = Finite(trial.build_seconds);
-  json["run_seconds"] = Finite(trial.run_seconds);
-  json["device"] = trial.device.ToString();
-  json["codegen_version"] = trial.codegen_version;
-  json["finished"] = Finite(trial.finished_unix_seconds);
-  return json;
-}
-
-/// measured: not only built.
-Trial TrialFrom(const Json& json, Fields& outer, bool measured) {
-  Fields fields(json);
-  Trial trial;
-  auto outcome = ParseOutcome(fields.Text("outcome"));
-  fields.Fail(ToStatus(outcome));
-  if (outcome.ok()) trial.outcome = *outcome;
-  trial.reason = Printable(ShortText(fields, "reason"));
-  trial.metric = NameFrom(fields, "metric");
-  trial.samples = fields.Numbers("samples");
-  if (trial.samples.size() > kMaxSamples) fields.Fail(Corrupt("message: too many samples"));
-  for (const double sample : trial.samples) {
-    if (!(sample >= 0 && std::isfinite(sample))) fields.Fail(Corrupt("message: a sample is none"));
+/// Codec of a candidate without its task. Reading keeps the task it has.
+struct DescribeCandidate {
+  void operator()(auto& fields, auto& candidate) const {
+    fields("template", candidate.template_key, ShortTextCodec());
+    fields("version", candidate.template_version, kVersion);
+    fields("config", candidate.config, ConfigCodec());
   }
-  trial.value = NumberFrom(fields, "value");
-  trial.noise = NumberFrom(fields, "noise");
-  trial.clean_fraction = std::clamp(fields.Number("quiet_share"), -1.0, 1.0);
-  trial.others = fields.Positives("others");
-  trial.verified = fields.Flag("verified");
-  trial.max_abs_error = NumberFrom(fields, "max_abs_error");
-  trial.build_seconds = SecondsFrom(fields, "build_seconds");
-  trial.run_seconds = SecondsFrom(fields, "run_seconds");
-  trial.codegen_version = static_cast<int>(CountFrom(fields, "codegen_version", 1 << 30));
-  trial.finished_unix_seconds = NumberFrom(fields, "finished");
-  auto device = DeviceFingerprint::Parse(ShortText(fields, "device"));
-  fields.Fail(ToStatus(device));
-  if (device.ok()) trial.device = *std::move(device);
-  if (measured && trial.outcome == Outcome::kOk && trial.value <= 0) {
-    fields.Fail(Corrupt("message: value is none of a trial that went well"));
+};
+using CandidateCodec = ObjectCodec<DescribeCandidate>;
+
+/// Codec of an order's candidates, after their task.
+struct CandidatesCodec {
+  Json Write(const std::vector<Candidate>& candidates) const {
+    return ListCodec<CandidateCodec>().Write(candidates);
   }
-  trial.verified = trial.verified && trial.outcome == Outcome::kOk;
-  outer.Fail(fields.status());
-  return trial;
-}
+  void Read(JsonReader& reader, const char* name, const Json& json,
+            std::vector<Candidate>& candidates) const {
+    if (!reader.Expect(name, json.is_array())) return;
+    const std::size_t count = json.size();
+    reader.Require(count >= 1 && count <= kMaxCandidates, std::to_string(count) + " candidates");
+    if (!reader.ok()) return;
+    candidates.resize(count, Candidate(candidates[0]));
+    for (std::size_t i = 0; i < count; ++i) {
+      CandidateCodec().Read(reader, name, json[i], candidates[i]);
+    }
+  }
+};
+
+/// Codec of the index of a race's anchor, -1: none.
+struct AnchorCodec {
+  Json Write(const std::optional<std::size_t>& anchor) const {
+    return anchor ? static_cast<std::int64_t>(*anchor) : std::int64_t{-1};
+  }
+  void Read(JsonReader& reader, const char* name, const Json& json,
+            std::optional<std::size_t>& anchor) const {
+    std::int64_t number = -1;
+    PlainCodec().Read(reader, name, json, number);
+    if (number >= 0) anchor = static_cast<std::size_t>(number);
+  }
+};
+
+/// Codec of the task of a result's artifact. Reading makes the artifact's kernel, which has the
+/// task.
+struct BuiltTaskCodec {
+  Json Write(const std::optional<Built>& built) const {
+    return TaskCodec().Write(
+        {built->kernel.workload, built->kernel.epilogue, built->kernel.target});
+  }
+  void Read(JsonReader& reader, const char* name, const Json& json,
+            std::optional<Built>& built) const {
+    TaskInfo task;
+    TaskCodec().Read(reader, name, json, task);
+    KernelSpec& kernel = built.emplace().kernel;
+    kernel.workload = std::move(task.workload);
+    kernel.epilogue = std::move(task.epilogue);
+    kernel.target = std::move(task.target);
+  }
+};
+
+/// Codec of a foreign artifact. A kernel that is read is not complete: see CompleteKernel.
+struct BuiltCodec {
+  Json Write(const Built& built) const {
+    Built sent = built;
+    sent.kernel.task = kOrderTask;
+    sent.kernel.artifact.clear();
+    return WriteJson(sent);
+  }
+  void Read(JsonReader& reader, const char* name, const Json& json, Built& built) const {
+    PlainCodec().Read(reader, name, json, built);
+  }
+};
+
+struct DescribeTrial {
+  void operator()(auto& fields, auto& trial) const {
+    fields("outcome", trial.outcome, OutcomeCodec());
+    fields("reason", trial.reason, PrintableCodec());
+    fields("metric", trial.metric, NameCodec());
+    fields("samples", trial.samples, ListCodec(NumberOrZeroCodec(), kMaxSamples));
+    fields.Require(AreTimes(trial.samples), "a sample is none");
+    fields("value", trial.value, kNotNegative);
+    fields("noise", trial.noise, kNotNegative);
+    fields("quiet_share", trial.clean_fraction, ShareCodec());
+    fields.Optional("others", true, trial.others, PositivesCodec());
+    fields("verified", trial.verified);
+    fields("max_abs_error", trial.max_abs_error, kNotNegative);
+    fields("build_seconds", trial.build_seconds, kSeconds);
+    fields("run_seconds", trial.run_seconds, kSeconds);
+    fields("device", trial.device, DeviceCodec{kMaxText});
+    fields("codegen_version", trial.codegen_version, kVersion);
+    fields("finished", trial.finished_unix_seconds, kNotNegative);
+  }
+};
 
 }  // namespace
+
+static void Describe(auto& fields, DescribedAs<Built> auto& built) {
+  fields("kernel", built.kernel);
+  fields("hash", built.hash);
+  fields("size", built.size, RangeCodec<std::int64_t>{0, kMaxArtifactBytes});
+  constexpr std::size_t kDigits = 64;
+  const bool digits = built.hash.find_first_not_of("0123456789abcdef") == std::string::npos;
+  fields.Require(built.hash.size() == kDigits && digits, "hash is none");
+  fields.Require(built.kernel.artifact.empty(), "artifact names a file");
+}
+
+static void Describe(auto& fields, DescribedAs<Lease> auto& lease) {
+  fields("sequence", lease.sequence, kNumber);
+  fields("generation", lease.fence.generation, kCount);
+  fields("deliveries", lease.fence.deliveries, kCount);
+  fields("handle", lease.handle, ShortTextCodec());
+  fields("token", lease.token, ShortTextCodec{kMaxToken});
+  fields("started", lease.started);
+}
+
+static void Describe(auto& fields, DescribedAs<Order> auto& order) {
+  fields("user", order.job.user, NameCodec());
+  fields("job", order.job.job, NameCodec());
+  fields("epoch", order.epoch, kNumber);
+  fields("sequence", order.sequence, kNumber);
+  fields("generation", order.generation, kCount);
+  fields("token", order.token, ShortTextCodec{kMaxToken});
+  fields("stage", order.stage, EnumCodec{kStages});
+  fields("task", order.candidates, CandidatesTaskCodec());
+  fields("candidates", order.candidates, CandidatesCodec());
+  fields("best", order.best_seconds, kNotNegative);
+  fields.Optional("alone", order.alone, order.alone);
+  const std::size_t count = order.candidates.size();
+  const bool run = order.stage == Stage::kRun, race = order.stage == Stage::kRace;
+  fields.Require(count == 1 || race, std::to_string(count) + " candidates");
+  if (race) {
+    fields("known", order.known_seconds, ListCodec(NumberOrZeroCodec(), kMaxCandidates));
+    fields.Require(AreTimes(order.known_seconds), "known is no list of times");
+    fields("anchor", order.anchor, AnchorCodec());
+    fields.Require(order.anchor.value_or(0) < count, "anchor is none");
+    fields("race", order.race_seconds, kSeconds);
+    fields("wait", order.wait_seconds, kSeconds);
+    const double seconds = order.race_seconds + order.wait_seconds;
+    fields.Require(seconds <= kMaxRaceSeconds, "race and wait are " + std::to_string(seconds) +
+                                                   " s, expected at most " +
+                                                   std::to_string(kMaxRaceSeconds));
+  }
+  fields.Optional("built", !order.built.empty(), order.built,
+                  ListCodec(BuiltCodec(), kMaxCandidates));
+  std::int64_t artifact_bytes = 0;
+  for (const Built& built : order.built) artifact_bytes += built.size;
+  fields.Require(artifact_bytes <= kMaxOrderArtifactBytes,
+                 "artifacts of more than " + std::to_string(kMaxOrderArtifactBytes) + " bytes");
+  const bool all = order.built.size() == count;
+  fields.Require(run ? all : order.built.empty() || (race && all),
+                 "built does not go with its stage");
+}
+
+static void Describe(auto& fields, DescribedAs<Heartbeat> auto& heartbeat) {
+  fields("epoch", heartbeat.epoch, kNumber);
+  fields("instance", heartbeat.instance, NameCodec());
+  fields("leases", heartbeat.leases, ListCodec(PlainCodec(), kMaxLeases));
+}
+
+static void Describe(auto& fields, DescribedAs<OrderResult> auto& result) {
+  fields("epoch", result.epoch, kNumber);
+  fields("instance", result.instance, NameCodec());
+  fields("lease", result.lease);
+  fields("trials", result.trials, ListCodec(ObjectCodec<DescribeTrial>(), kMaxCandidates));
+  fields("refusal", result.refusal, PrintableCodec());
+  if (fields.Optional("task", result.built.has_value(), result.built, BuiltTaskCodec())) {
+    fields("built", *result.built, BuiltCodec());
+  }
+}
 
 TaskTable TableOf(const Candidate& candidate) {
   TaskTable table;
@@ -186,144 +246,38 @@ TaskTable TableOf(const Candidate& candidate) {
 
 std::string Encode(const Order& order) {
   TW_CHECK(!order.candidates.empty());
-  Json json = Header("order");
-  json["user"] = order.job.user;
-  json["job"] = order.job.job;
-  json["epoch"] = Signed(order.epoch);
-  json["sequence"] = Signed(order.sequence);
-  json["generation"] = order.generation;
-  json["token"] = order.token;
-  json["stage"] = NameOf(order.stage);
-  json["task"] = TaskJson(order.candidates.front());
-  json["candidates"] = Json::array();
-  for (const Candidate& one : order.candidates) json["candidates"].push_back(CandidateJson(one));
-  json["best"] = Finite(order.best_seconds);
-  if (order.alone) json["alone"] = true;
-  if (order.stage == Stage::kRace) {
-    json["known"] = order.known_seconds;
-    json["anchor"] = order.anchor ? static_cast<std::int64_t>(*order.anchor) : std::int64_t{-1};
-    json["race"] = Finite(order.race_seconds);
-    json["wait"] = Finite(order.wait_seconds);
-  }
-  for (const Built& built : order.built) json["built"].push_back(BuiltJson(built));
-  return DumpJson(json);
+  return Encoded("order", order);
 }
+std::string Encode(const Heartbeat& heartbeat) { return Encoded("beat", heartbeat); }
+std::string Encode(const OrderResult& result) { return Encoded("result", result); }
 
 Result<Order> DecodeOrder(std::string_view text) {
-  TW_ASSIGN_OR_RETURN(auto json, ParseMessage(text, kMaxOrderBytes, "order"));
-  Fields fields(json);
-  Order order;
-  order.job = {NameFrom(fields, "user"), NameFrom(fields, "job")};
-  order.epoch = EpochFrom(fields);
-  order.sequence = static_cast<std::uint64_t>(CountFrom(fields, "sequence"));
-  order.generation = CountFrom(fields, "generation");
-  order.token = ShortText(fields, "token", kMaxToken);
-  order.stage = EnumFrom(fields, "stage", kStages, Stage::kWhole);
-  order.best_seconds = NumberFrom(fields, "best");
-  order.alone = fields.Has("alone") && fields.Flag("alone");
-  TW_ASSIGN_OR_RETURN(auto task, TaskOf(fields));
-  ReadCandidates(fields, task.task, order);
-  if (order.stage == Stage::kRace) {
-    order.known_seconds = fields.Numbers("known");
-    const std::int64_t anchor = fields.Integer("anchor");
-    if (anchor >= std::ssize(order.candidates)) fields.Fail(Corrupt("message: anchor is none"));
-    if (anchor >= 0) order.anchor = static_cast<std::size_t>(anchor);
-    order.race_seconds = SecondsFrom(fields, "race");
-    order.wait_seconds = SecondsFrom(fields, "wait");
-    if (order.race_seconds + order.wait_seconds > kMaxRaceSeconds) {
-      fields.Fail(Corrupt("message: race and wait are " +
-                          std::to_string(order.race_seconds + order.wait_seconds) +
-                          " s, expected at most " + std::to_string(kMaxRaceSeconds)));
-    }
-    const bool times = std::ranges::all_of(
-        order.known_seconds, [](double known) { return known >= 0 && std::isfinite(known); });
-    if (!times || order.known_seconds.size() > kMaxCandidates) {
-      fields.Fail(Corrupt("message: known is no list of times"));
-    }
-  }
-  TW_RETURN_IF_ERROR(fields.status());
-  if (fields.Has("built")) {
-    const TaskTable tasks = TableOf(order.candidates.front());
-    std::int64_t artifact_bytes = 0;
-    for (const Json& built : fields.Get("built", Json::value_t::array)) {
-      order.built.push_back(BuiltFrom(built, fields, tasks));
-      artifact_bytes += order.built.back().size;
-      if (order.built.size() > kMaxCandidates || artifact_bytes > kMaxOrderArtifactBytes) break;
-    }
-    if (artifact_bytes > kMaxOrderArtifactBytes) {
-      fields.Fail(Corrupt("message: artifacts of more than " +
-                          std::to_string(kMaxOrderArtifactBytes) + " bytes"));
-    }
-  }
-  const bool run = order.stage == Stage::kRun, race = order.stage == Stage::kRace;
-  const bool all = order.built.size() == order.candidates.size();
-  if (run ? !all : !order.built.empty() && !(race && all)) {
-    fields.Fail(Corrupt("message: built does not go with its stage"));
-  }
-  return Finish(fields, std::move(order));
-}
-
-std::string Encode(const Heartbeat& heartbeat) {
-  Json json = Header("beat");
-  json["epoch"] = Signed(heartbeat.epoch);
-  json["instance"] = heartbeat.instance;
-  json["leases"] = Json::array();
-  for (const Lease& lease : heartbeat.leases) json["leases"].push_back(LeaseJson(lease));
-  return DumpJson(json);
+  TW_ASSIGN_OR_RETURN(auto order, Decoded<Order>(text, kMaxOrderBytes, "order"));
+  const TaskTable tasks = TableOf(order.candidates.front());
+  for (Built& built : order.built) TW_RETURN_IF_ERROR(CompleteKernel(built.kernel, tasks));
+  return order;
 }
 
 Result<Heartbeat> DecodeHeartbeat(std::string_view text) {
-  TW_ASSIGN_OR_RETURN(auto json, ParseMessage(text, kMaxResultBytes, "beat"));
-  Fields fields(json);
-  Heartbeat heartbeat;
-  heartbeat.epoch = EpochFrom(fields);
-  heartbeat.instance = NameFrom(fields, "instance");
-  for (const Json& lease : fields.Get("leases", Json::value_t::array)) {
-    heartbeat.leases.push_back(LeaseFrom(lease, fields));
-    if (heartbeat.leases.size() > kMaxLeases) return Corrupt("message: too many leases");
-  }
-  return Finish(fields, std::move(heartbeat));
-}
-
-std::string Encode(const OrderResult& result) {
-  Json json = Header("result");
-  json["epoch"] = Signed(result.epoch);
-  json["instance"] = result.instance;
-  json["lease"] = LeaseJson(result.lease);
-  json["trials"] = Json::array();
-  for (const Trial& trial : result.trials) json["trials"].push_back(TrialJson(trial));
-  json["refusal"] = Printable(result.refusal.substr(0, kMaxText));
-  if (result.built) {
-    const KernelSpec& kernel = result.built->kernel;
-    Candidate of;
-    of.task = {kernel.workload, kernel.target};
-    of.epilogue = kernel.epilogue;
-    json["task"] = TaskJson(of);
-    json["built"] = BuiltJson(*result.built);
-  }
-  return DumpJson(json);
+  return Decoded<Heartbeat>(text, kMaxResultBytes, "beat");
 }
 
 Result<OrderResult> DecodeResult(std::string_view text) {
-  TW_ASSIGN_OR_RETURN(auto json, ParseMessage(text, kMaxResultBytes, "result"));
-  Fields fields(json);
-  OrderResult result;
-  result.epoch = EpochFrom(fields);
-  result.instance = NameFrom(fields, "instance");
-  result.lease = LeaseFrom(fields.Get("lease", Json::value_t::object), fields);
-  for (const Json& trial : fields.Get("trials", Json::value_t::array)) {
-    result.trials.push_back(TrialFrom(trial, fields, !fields.Has("built")));
-    if (result.trials.size() > kMaxCandidates) return Corrupt("message: too many trials");
-  }
-  result.refusal = Printable(ShortText(fields, "refusal"));
-  TW_RETURN_IF_ERROR(fields.status());
-  if (fields.Has("built")) {
-    TW_ASSIGN_OR_RETURN(auto task, TaskOf(fields));
+  TW_ASSIGN_OR_RETURN(auto result, Decoded<OrderResult>(text, kMaxResultBytes, "result"));
+  if (result.built) {
+    KernelSpec& kernel = result.built->kernel;
     TaskTable tasks;
-    TW_RETURN_IF_ERROR(tasks.Add(kOrderTask, std::move(task.task)));
-    result.built = BuiltFrom(fields.Get("built", Json::value_t::object), fields, tasks);
+    TW_RETURN_IF_ERROR(tasks.Add(kOrderTask, {kernel.workload, kernel.epilogue, kernel.target}));
+    TW_RETURN_IF_ERROR(CompleteKernel(kernel, tasks));
   }
-  return Finish(fields, std::move(result));
+  for (Trial& trial : result.trials) {
+    const bool ok = trial.outcome == Outcome::kOk;
+    if (!result.built && ok && trial.value <= 0) {
+      return Corrupt("message: value is none of a trial that went well");
+    }
+    trial.verified = trial.verified && ok;
+  }
+  return result;
 }
 
 }  // namespace tilewright::measure::fleet

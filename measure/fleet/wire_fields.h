@@ -1,8 +1,6 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cmath>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -10,34 +8,19 @@
 #include "measure/message_fields.h"
 #include "src/base/printable.h"
 
-// Fields of a fleet's messages. Included by .cc files of measure/fleet only.
+// Codecs of members of a fleet's messages. Included by .cc files of measure/fleet only.
 
 namespace tilewright::measure::fleet {
 
 /// Longest text of a field.
 inline constexpr std::size_t kMaxText = 4096;
-/// Of anything that takes time: a job lasts days at most.
+/// Largest duration: a job lasts days at most.
 inline constexpr double kMaxSeconds = 1e7;
 
-/// The value that a name stands for, by its place among them.
-template <std::size_t N, typename T>
-T EnumFrom(Fields& fields, const char* field, const std::array<const char*, N>& names, T) {
-  const std::string name = fields.Text(field);
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) {
-    fields.Fail(Corrupt("message: field " + std::string(field) + " is not known"));
-    return T{};
-  }
-  return static_cast<T>(found - names.begin());
-}
-
-/// JSON's whole numbers have a sign.
-inline std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-
-/// How every message begins.
+/// First members of every message.
 inline Json Header(const char* type) { return Json{{"type", type}, {"v", kWireVersion}}; }
 
-/// A message of a type. Errors: as the Decode functions tell them.
+/// Parses a message of a type. Errors: those of the Decode functions.
 inline Result<Json> ParseMessage(std::string_view text, std::size_t most, const char* type) {
   if (text.size() > most) {
     return Corrupt("message: " + std::to_string(text.size()) + " bytes, expected at most " +
@@ -45,62 +28,71 @@ inline Result<Json> ParseMessage(std::string_view text, std::size_t most, const 
   }
   auto json = ParseJson(text);
   if (!json.ok()) return Corrupt("message: no JSON");
-  Fields fields(*json);
-  const std::int64_t version = fields.Integer("v");
+  JsonReader fields(*json, kMessage);
+  fields.Require(json->is_object(), "expected an object");
+  std::int64_t version = 0;
+  std::string name;
+  fields("v", version);
   TW_RETURN_IF_ERROR(fields.status());
   if (version != kWireVersion) {
     return Unsupported("message: version " + std::to_string(version) +
                        " of a fleet's messages, expected " + std::to_string(kWireVersion) +
                        "; take all programs of a fleet from the same version of Tilewright");
   }
-  if (fields.Text("type") != type)
-    return Corrupt("message: field type is not " + std::string(type));
+  fields("type", name);
+  fields.Require(name == type, "field type is not " + std::string(type));
+  TW_RETURN_IF_ERROR(fields.status());
   return json;
 }
 
-/// Errors go to `fields`, as for those below: a text that is too long.
-inline std::string ShortText(Fields& fields, const char* name, std::size_t most = kMaxText) {
-  std::string text = fields.Text(name);
-  if (text.size() > most)
-    fields.Fail(Corrupt(std::string("message: field ") + name + " is too long"));
-  return text;
+/// The message as one line of JSON.
+template <typename T>
+std::string Encoded(const char* type, const T& message) {
+  return DumpJson(WriteJson(message, Header(type)));
 }
 
-/// ... one that is no name.
-inline std::string NameFrom(Fields& fields, const char* name) {
-  std::string text = fields.Text(name);
-  if (!IsName(text)) fields.Fail(Corrupt(std::string("message: field ") + name + " is no name"));
-  return text;
+/// The message of a type that the text holds. Errors: those of the Decode functions.
+template <typename T>
+Result<T> Decoded(std::string_view text, std::size_t most, const char* type) {
+  TW_ASSIGN_OR_RETURN(const auto json, ParseMessage(text, most, type));
+  return ReadJson<T>(json, kMessage);
 }
 
-/// ... what no time can be.
-inline double SecondsFrom(Fields& fields, const char* name) {
-  const double seconds = fields.Number(name);
-  if (seconds >= 0 && seconds <= kMaxSeconds) return seconds;
-  fields.Fail(Corrupt(std::string("message: field ") + name + " is no time"));
-  return 0;
-}
+/// Codec of a text of at most `max_bytes`.
+struct ShortTextCodec {
+  std::size_t max_bytes = kMaxText;
 
-/// ... what is negative, or no number.
-inline double NumberFrom(Fields& fields, const char* name) {
-  const double number = fields.Number(name);
-  if (number >= 0 && std::isfinite(number)) return number;
-  fields.Fail(Corrupt(std::string("message: field ") + name + " is negative"));
-  return 0;
-}
+  Json Write(const std::string& text) const { return text; }
+  void Read(JsonReader& reader, const char* name, const Json& json, std::string& text) const {
+    PlainCodec().Read(reader, name, json, text);
+    if (text.size() > max_bytes) reader.Fail(name, "is too long");
+  }
+};
 
-/// ... a count that is negative, or too large.
-inline std::int64_t CountFrom(Fields& fields, const char* name,
-                              std::int64_t most = std::int64_t{1} << 53) {
-  const std::int64_t count = fields.Integer(name);
-  if (count >= 0 && count <= most) return count;
-  fields.Fail(Corrupt(std::string("message: field ") + name + " is out of range"));
-  return 0;
-}
+/// Codec of a text for people: control characters are escaped, and what is too long is cut off.
+struct PrintableCodec : ShortTextCodec {
+  Json Write(const std::string& text) const { return Printable(text.substr(0, kMaxText)); }
+  void Read(JsonReader& reader, const char* name, const Json& json, std::string& text) const {
+    ShortTextCodec::Read(reader, name, json, text);
+    text = Printable(text);
+  }
+};
 
-/// Number of a tuner's life.
-inline std::uint64_t EpochFrom(Fields& fields) {
-  return static_cast<std::uint64_t>(CountFrom(fields, "epoch"));
-}
+/// Codec of a name: see IsName.
+struct NameCodec {
+  Json Write(const std::string& text) const { return text; }
+  void Read(JsonReader& reader, const char* name, const Json& json, std::string& text) const {
+    PlainCodec().Read(reader, name, json, text);
+    if (!IsName(text)) reader.Fail(name, "is no name");
+  }
+};
+
+inline constexpr NumberCodec kSeconds = {0, kMaxSeconds, "is no time"};
+inline constexpr NumberCodec kNotNegative = {0, std::numeric_limits<double>::max(), "is negative"};
+/// Codecs of counts, and of numbers of epochs and orders.
+inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;
+inline constexpr RangeCodec<std::int64_t> kCount = {0, kMaxCount};
+inline constexpr RangeCodec<std::uint64_t> kNumber = {0, kMaxCount};
+inline constexpr RangeCodec<int> kVersion = {0, 1 << 30};
 
 }  // namespace tilewright::measure::fleet

@@ -154,6 +154,61 @@ TEST(WireTest, SaysWhatIsWrong) {
   EXPECT_FALSE(DecodeAnnouncement("nonsense").ok());
 }
 
+// The other side may be of another build: members keep their names and their order.
+TEST(WireTest, TextsStayTheSame) {
+  std::string texts;
+  Order order = SampleOrder();
+  texts += Encode(order) + "\n";
+  Built built;
+  built.kernel.task = 9;
+  built.kernel.artifact = "/a";
+  built.kernel.workload = FakeCandidate(1).task.workload;
+  built.kernel.target = FakeCandidate(1).task.target;
+  built.hash = "ab";
+  built.size = 4;
+  order.stage = Stage::kRace;
+  order.candidates.push_back(FakeCandidate(6));
+  order.known_seconds = {0.1, 0};
+  order.anchor = 1;
+  order.alone = false;
+  order.built = {built, built};
+  texts += Encode(order) + "\n";
+  OrderResult result = SampleResult();
+  result.refusal = "no\nroom";
+  texts += Encode(result) + "\n";
+  result.built = built;
+  result.trials[0].others = {{"joules", 2}};
+  result.trials[0].max_abs_error = std::numeric_limits<double>::infinity();
+  texts += Encode(result) + "\n";
+  texts += Encode(Heartbeat{7, "i", {SampleResult().lease}}) + "\n";
+  Announcement announcement;
+  announcement.instance = "i";
+  announcement.fingerprint = "f";
+  announcement.state = DeviceState::kDraining;
+  texts += Encode(announcement) + "\n";
+  announcement.probe_seconds = 30e-6;
+  texts += Encode(announcement) + "\n";
+  JobAnnouncement state;
+  state.excluded = {"w.d0"};
+  texts += Encode(state) + "\n";
+  state.remaining_seconds = 1e9;
+  state.what = "net\x01";
+  texts += Encode(state) + "\n";
+  texts += Encode(Control{"drain", "why"}) + "\n";
+  EXPECT_EQ("\n" + texts, R"(
+{"type":"order","v":4,"user":"alice","job":"j1","epoch":7,"sequence":3,"generation":2,"token":"T","stage":"whole","task":{"type":"task","task":1,"workload":"dense(float32[4,16]MK,float32[32,16]NK)->float32","epilogue":"","target":"llvm"},"candidates":[{"template":"dense_packed.cpu","version":1,"config":"{\"index\":5,\"values\":{}}"}],"best":0.25,"alone":true}
+{"type":"order","v":4,"user":"alice","job":"j1","epoch":7,"sequence":3,"generation":2,"token":"T","stage":"race","task":{"type":"task","task":1,"workload":"dense(float32[4,16]MK,float32[32,16]NK)->float32","epilogue":"","target":"llvm"},"candidates":[{"template":"dense_packed.cpu","version":1,"config":"{\"index\":5,\"values\":{}}"},{"template":"dense_packed.cpu","version":1,"config":"{\"index\":6,\"values\":{}}"}],"best":0.25,"known":[0.1,0.0],"anchor":1,"race":0.0,"wait":0.0,"built":[{"kernel":{"task":1,"form":{"data":"","weight":"","output":"","multiply":"","shift":false,"winograd":0},"parameters":[],"artifact":"","artifact_name":"","symbol":"","code_bytes":0,"threads":1,"tolerance":null,"launches":[],"workspace_bytes":[]},"hash":"ab","size":4},{"kernel":{"task":1,"form":{"data":"","weight":"","output":"","multiply":"","shift":false,"winograd":0},"parameters":[],"artifact":"","artifact_name":"","symbol":"","code_bytes":0,"threads":1,"tolerance":null,"launches":[],"workspace_bytes":[]},"hash":"ab","size":4}]}
+{"type":"result","v":4,"epoch":7,"instance":"i1","lease":{"sequence":3,"generation":2,"deliveries":1,"handle":"$JS.ACK.s.c.1.2.3.4.5","token":"T","started":true},"trials":[{"outcome":"ok","reason":"","metric":"seconds","samples":[0.001,0.0011],"value":0.001,"noise":0.0,"quiet_share":-1.0,"others":{},"verified":true,"max_abs_error":0.0,"build_seconds":0.0,"run_seconds":0.0,"device":"{\"kind\":\"null\",\"model\":\"made up\",\"isa\":[],\"l1d_bytes\":0,\"l2_bytes\":0,\"l3_bytes\":0,\"cores\":0,\"extra\":\"\"}","codegen_version":0,"finished":0.0}],"refusal":"no\\nroom"}
+{"type":"result","v":4,"epoch":7,"instance":"i1","lease":{"sequence":3,"generation":2,"deliveries":1,"handle":"$JS.ACK.s.c.1.2.3.4.5","token":"T","started":true},"trials":[{"outcome":"ok","reason":"","metric":"seconds","samples":[0.001,0.0011],"value":0.001,"noise":0.0,"quiet_share":-1.0,"others":{"joules":2.0},"verified":true,"max_abs_error":1e+300,"build_seconds":0.0,"run_seconds":0.0,"device":"{\"kind\":\"null\",\"model\":\"made up\",\"isa\":[],\"l1d_bytes\":0,\"l2_bytes\":0,\"l3_bytes\":0,\"cores\":0,\"extra\":\"\"}","codegen_version":0,"finished":0.0}],"refusal":"no\\nroom","task":{"type":"task","task":1,"workload":"dense(float32[4,16]MK,float32[32,16]NK)->float32","epilogue":"","target":"llvm"},"built":{"kernel":{"task":1,"form":{"data":"","weight":"","output":"","multiply":"","shift":false,"winograd":0},"parameters":[],"artifact":"","artifact_name":"","symbol":"","code_bytes":0,"threads":1,"tolerance":null,"launches":[],"workspace_bytes":[]},"hash":"ab","size":4}}
+{"type":"beat","v":4,"epoch":7,"instance":"i","leases":[{"sequence":3,"generation":2,"deliveries":1,"handle":"$JS.ACK.s.c.1.2.3.4.5","token":"T","started":true}]}
+{"type":"here","v":4,"instance":"i","version":"","fingerprint":"f","target":"","builds":false,"measures":false,"build_slots":0,"measure_slots":0,"resolution":0.0,"state":"draining","held":0,"done":0,"busy":0.0,"up":0.0}
+{"type":"here","v":4,"instance":"i","version":"","fingerprint":"f","target":"","builds":false,"measures":false,"build_slots":0,"measure_slots":0,"resolution":0.0,"canary":3e-05,"state":"draining","held":0,"done":0,"busy":0.0,"up":0.0}
+{"type":"job","v":4,"epoch":0,"weight":1.0,"split":false,"ended":false,"floor":0,"open":0,"done":0,"oldest":0.0,"what":"","aside":["w.d0"]}
+{"type":"job","v":4,"epoch":0,"weight":1.0,"split":false,"ended":false,"floor":0,"open":0,"done":0,"oldest":0.0,"what":"net\\x01","aside":["w.d0"],"left":10000000.0}
+{"type":"control","v":4,"action":"drain","why":"why"}
+)");
+}
+
 TEST(WireTest, KeysAreThoseOfNats) {
   const auto key = MakeUserKey();
   ASSERT_TRUE(key.ok());
