@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "measure/device/cuda_kernel.h"
-#include "measure/worker/race.h"
+#include "measure/evaluate/race_rounds.h"
 #include "src/schedule/launch.h"
 
 namespace tilewright::measure {

@@ -7,7 +7,7 @@
 
 #include "measure/device/device_lock.h"
 #include "measure/device/device_runner.h"
-#include "measure/worker/kernel_evaluation.h"
+#include "measure/evaluate/kernel_evaluation.h"
 #include "src/ir/stmt.h"
 #include "src/runtime/cuda_session.h"
 #include "src/runtime/nvml.h"

@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
+#include "measure/evaluate/operand_cache.h"
 #include "measure/messages.h"
-#include "measure/worker/operand_cache.h"
 
 // Devices that the runner measures on itself. Included by .cc files of measure/ only.
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "measure/worker/kernel_evaluation.h"
+#include "measure/evaluate/kernel_evaluation.h"
 #include "src/base/files/file.h"
 #include "src/base/files/locked_temp_dir.h"
 #include "src/codegen/simt/simt.h"

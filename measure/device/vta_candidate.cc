@@ -5,8 +5,8 @@
 #include <span>
 #include <utility>
 
-#include "measure/worker/inputs.h"
-#include "measure/worker/race.h"
+#include "measure/evaluate/inputs.h"
+#include "measure/evaluate/race_rounds.h"
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/templates/vta/alu_blocks.h"

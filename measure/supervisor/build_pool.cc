@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "measure/device/builders.h"
-#include "measure/worker/inputs.h"
+#include "measure/evaluate/inputs.h"
 #include "src/target/device.h"
 
 namespace tilewright::measure {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "measure/line_io.h"
 #include "measure/supervisor/transport.h"
-#include "measure/worker/line_io.h"
 #include "src/base/subprocess.h"
 
 namespace tilewright::measure {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "measure/statistics.h"
-#include "measure/supervisor/file_transfer.h"
+#include "measure/supervisor/file_sender.h"
 #include "measure/supervisor/worker_pool.h"
 
 namespace tilewright::measure {

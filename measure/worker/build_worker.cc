@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "measure/device/builders.h"
+#include "measure/evaluate/inputs.h"
 #include "measure/kernel_message.h"
 #include "measure/messages.h"
 #include "measure/worker/fault_hooks.h"
-#include "measure/worker/inputs.h"
 #include "measure/worker/worker_loop.h"
 #include "measure/workers.h"
 #include "src/base/clock.h"

@@ -19,10 +19,10 @@
 #include <optional>
 #include <utility>
 
+#include "measure/line_io.h"
 #include "measure/sandbox/sandbox.h"
 #include "measure/worker/crash.h"
 #include "measure/worker/fault_hooks.h"
-#include "measure/worker/line_io.h"
 #include "measure/worker/parallel.h"
 #include "src/base/clock.h"
 #include "src/base/sanitizer.h"

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "measure/evaluate/kernel_evaluation.h"
+#include "measure/evaluate/operand_cache.h"
 #include "measure/interference_probe.h"
 #include "measure/messages.h"
 #include "measure/sandbox/read_allowlist.h"
 #include "measure/worker/cold_weights.h"
 #include "measure/worker/exchange.h"
-#include "measure/worker/kernel_evaluation.h"
-#include "measure/worker/operand_cache.h"
 #include "src/base/subprocess.h"
 
 // One candidate runs in a process of its own, forked from the runner: whatever it overwrites,

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "measure/evaluate/guarded_memory.h"
 #include "measure/messages.h"
-#include "measure/worker/guarded_memory.h"
 #include "src/ir/dtype.h"
 
 namespace tilewright::measure {

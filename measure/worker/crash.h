@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "measure/evaluate/guarded_memory.h"
 #include "measure/worker/child.h"
-#include "measure/worker/guarded_memory.h"
 
 namespace tilewright::measure {
 

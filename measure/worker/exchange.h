@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "measure/evaluate/inputs.h"
+#include "measure/evaluate/kernel_evaluation.h"
 #include "measure/sampling.h"
-#include "measure/worker/inputs.h"
-#include "measure/worker/kernel_evaluation.h"
 
 // What the runner and the process of a candidate tell each other, in memory that they share. The
 // process says it in numbers only, and the runner believes none of them without need: code of the

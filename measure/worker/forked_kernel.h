@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "measure/evaluate/kernel_evaluation.h"
 #include "measure/worker/candidate_process.h"
-#include "measure/worker/kernel_evaluation.h"
 #include "measure/worker/shared_memory_pool.h"
 #include "src/base/clock.h"
 #include "src/runtime/roofline.h"

@@ -53,15 +53,6 @@ struct Racer {
 
 }  // namespace
 
-RunReply FailureReply(const RunOrder::Item& item, const Status& status) {
-  RunReply reply;
-  reply.ticket = item.ticket;
-  reply.outcome = Outcome::kRunFailed;
-  reply.reason = status.message();
-  if (status.code() == StatusCode::kUnavailable) reply.fault_domain = FaultDomain::kMachine;
-  return reply;
-}
-
 std::vector<RunReply> RunRace(const RunOrder& order, OperandCache& operand_cache,
                               const MakeRun& make_run,
                               const std::function<RoundInterference()>& probe_times) {

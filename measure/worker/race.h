@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
+#include "measure/evaluate/operand_cache.h"
+#include "measure/evaluate/race_rounds.h"
 #include "measure/worker/forked_kernel.h"
-#include "measure/worker/operand_cache.h"
-#include "measure/worker/race_rounds.h"
 
 namespace tilewright::measure {
 
@@ -22,8 +22,5 @@ using MakeRun = std::function<std::unique_ptr<CandidateRun>(const RunOrder::Item
 std::vector<RunReply> RunRace(const RunOrder& order, OperandCache& operand_cache,
                               const MakeRun& make_run,
                               const std::function<RoundInterference()>& probe_times);
-
-/// The reply for an item that could not even be started.
-RunReply FailureReply(const RunOrder::Item& item, const Status& status);
 
 }  // namespace tilewright::measure

@@ -26,7 +26,7 @@
 #include "measure/probe_baselines.h"
 #include "measure/sandbox/read_allowlist.h"
 #include "measure/sandbox/sandbox.h"
-#include "measure/supervisor/file_transfer.h"
+#include "measure/worker/file_receiver.h"
 #include "measure/worker/forked_kernel.h"
 #include "measure/worker/probe.h"
 #include "measure/worker/race.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "measure/worker/guarded_memory.h"
+#include "measure/evaluate/guarded_memory.h"
 
 namespace tilewright::measure {
 

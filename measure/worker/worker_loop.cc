@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <new>
 
+#include "measure/line_io.h"
 #include "measure/messages.h"
-#include "measure/worker/line_io.h"
 #include "src/base/printable.h"
 
 namespace tilewright::measure {

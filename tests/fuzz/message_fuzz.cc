@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "measure/supervisor/file_transfer.h"
+#include "measure/worker/file_receiver.h"
+#include "src/base/files/file.h"
 
 namespace {
 

@@ -17,8 +17,8 @@
 #include <thread>
 
 #include "measure/device/builders.h"
+#include "measure/evaluate/inputs.h"
 #include "measure/sandbox/sandbox.h"
-#include "measure/worker/inputs.h"
 #include "measure/worker/timing_validator.h"
 #include "src/base/files/file.h"
 #include "tests/measure/process_fixture.h"

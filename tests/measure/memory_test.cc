@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "measure/worker/guarded_memory.h"
-#include "measure/worker/inputs.h"
-#include "measure/worker/operand_cache.h"
+#include "measure/evaluate/guarded_memory.h"
+#include "measure/evaluate/inputs.h"
+#include "measure/evaluate/operand_cache.h"
 #include "src/base/files/file.h"
 #include "src/base/sanitizer.h"
 #include "src/tensor/expression/expression.h"

@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "measure/worker/line_io.h"
+#include "measure/line_io.h"
 #include "tests/measure/process_fixture.h"
 
 namespace tilewright::measure {

@@ -11,8 +11,8 @@
 #include <fstream>
 #include <limits>
 
+#include "measure/evaluate/inputs.h"
 #include "measure/supervisor/pipe_transport.h"
-#include "measure/worker/inputs.h"
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/random.h"

@@ -5,10 +5,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "measure/evaluate/inputs.h"
 #include "measure/kernel_message.h"
 #include "measure/supervisor/build_pool.h"
 #include "measure/supervisor/runner_pool.h"
-#include "measure/worker/inputs.h"
+#include "measure/worker/file_receiver.h"
 #include "src/base/files/file.h"
 #include "tests/measure/fake_transport.h"
 #include "tests/measure/process_fixture.h"

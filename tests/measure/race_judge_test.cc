@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/worker/race_rounds.h"
+#include "measure/evaluate/race_rounds.h"
 #include "src/base/random.h"
 #include "tests/support/set_clock.h"
 

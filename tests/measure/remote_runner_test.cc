@@ -1,6 +1,6 @@
 // A runner at the other end of a connection: the commands here stand for "ssh board ...".
 
-#include "measure/supervisor/file_transfer.h"
+#include "measure/supervisor/file_sender.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +12,9 @@
 
 #include "measure/kernel_message.h"
 #include "measure/supervisor/runner_address.h"
+#include "measure/worker/file_receiver.h"
+#include "src/base/files/file.h"
+#include "src/base/files/scoped_temp_path.h"
 #include "tests/measure/process_fixture.h"
 
 namespace tilewright::measure {

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "measure/device/vta_candidate.h"
-#include "measure/worker/inputs.h"
+#include "measure/evaluate/inputs.h"
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/random.h"

@@ -1,4 +1,4 @@
-#include "measure/worker/kernel_evaluation.h"
+#include "measure/evaluate/kernel_evaluation.h"
 
 #include <algorithm>
 #include <utility>
@@ -169,6 +169,15 @@ RunReply KernelEvaluation::End() {
     reply_.fault_domain = failure_->fault_domain;
   }
   return std::move(reply_);
+}
+
+RunReply FailureReply(const RunOrder::Item& item, const Status& status) {
+  RunReply reply;
+  reply.ticket = item.ticket;
+  reply.outcome = Outcome::kRunFailed;
+  reply.reason = status.message();
+  if (status.code() == StatusCode::kUnavailable) reply.fault_domain = FaultDomain::kMachine;
+  return reply;
 }
 
 }  // namespace tilewright::measure

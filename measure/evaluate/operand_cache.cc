@@ -3,7 +3,7 @@
 // The fresh check is kept in memory that candidates do not inherit: a kernel that found its data or
 // result could give them back without computing anything.
 
-#include "measure/worker/operand_cache.h"
+#include "measure/evaluate/operand_cache.h"
 
 #include <algorithm>
 #include <cstring>

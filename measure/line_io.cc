@@ -1,4 +1,4 @@
-#include "measure/worker/line_io.h"
+#include "measure/line_io.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "measure/evaluate/guarded_memory.h"
+#include "measure/evaluate/inputs.h"
 #include "measure/messages.h"
-#include "measure/worker/guarded_memory.h"
-#include "measure/worker/inputs.h"
 
 namespace tilewright::measure {
 

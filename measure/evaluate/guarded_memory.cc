@@ -1,4 +1,4 @@
-#include "measure/worker/guarded_memory.h"
+#include "measure/evaluate/guarded_memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "measure/energy.h"
+#include "measure/evaluate/operand_cache.h"
 #include "measure/messages.h"
 #include "measure/sampling.h"
-#include "measure/worker/operand_cache.h"
 
 // What happens to a built kernel, whatever device it runs on: proved on three sets of inputs,
 // timed, proved once more. Included by .cc files of measure/ only.
@@ -107,6 +107,9 @@ class KernelEvaluation {
   bool stopped_ = false;  // far above the best: not to be timed
   double call_seconds_ = 0;
 };
+
+/// The reply for an item that could not even be started.
+RunReply FailureReply(const RunOrder::Item& item, const Status& status);
 
 /// Compares the kernel's result in memory with the reference for the set, exactly for integers,
 /// within a bound for floats. poison: the byte that result was filled with before.

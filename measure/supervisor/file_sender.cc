@@ -1,16 +1,13 @@
-#include "measure/supervisor/file_transfer.h"
+#include "measure/supervisor/file_sender.h"
 
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <memory>
-
 #include "measure/kernel_message.h"
 #include "measure/supervisor/pipe_transport.h"
 #include "measure/supervisor/runner_address.h"
-#include "src/base/base64.h"
 #include "src/base/clock.h"
+#include "src/base/files/file.h"
 
 namespace tilewright::measure {
 namespace {
@@ -22,22 +19,7 @@ constexpr double kProbeSeconds = 60;
 
 std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-bool IsPlainName(const std::string& name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
-         name.find('\0') == std::string::npos;
-}
-
 constexpr std::int64_t kMaxReferenceBytes = std::int64_t{1} << 34;  // as a runner reads
-
-Status AppendFile(const std::string& path, std::string_view bytes, bool anew) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
-      std::fopen(path.c_str(), anew ? "wb" : "ab"), &std::fclose);
-  if (file == nullptr || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() ||
-      std::fflush(file.get()) != 0) {
-    return Unavailable("cannot write " + path);
-  }
-  return {};
-}
 
 std::string LinesOf(const std::string& name, std::string_view left) {
   std::string lines;
@@ -70,25 +52,6 @@ Result<std::string> FileSender::EncodeMissingFiles(RunOrder& order) {
     item.reference = NameOf(item.reference);
   }
   return lines;
-}
-
-Status FileReceiver::Receive(const FileChunk& part) {
-  if (!IsPlainName(part.name)) return Corrupt("message: '" + part.name + "' is no file name");
-  if (!part.first && part.name != open_) return Corrupt("message: a part of no file");
-  if (!folder_) {
-    TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-runner"));
-    folder_.emplace(std::move(folder));
-  }
-  open_ = part.name;
-  return AppendFile(PathOf(part.name), part.bytes, part.first);
-}
-
-std::string FileReceiver::PathOf(const std::string& name) const {
-  return folder_ && IsPlainName(name) ? folder_->path() + "/" + name : name;
-}
-
-void FileReceiver::Remove(const std::string& name) const {
-  if (folder_ && IsPlainName(name)) ::unlink(PathOf(name).c_str());
 }
 
 std::vector<std::string> RunnerCommand(const std::string& command) {

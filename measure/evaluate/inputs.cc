@@ -2,7 +2,7 @@
 // process that makes the reference and the one that runs the candidate agree without sending
 // tensors.
 
-#include "measure/worker/inputs.h"
+#include "measure/evaluate/inputs.h"
 
 #include <sys/random.h>
 #include <sys/stat.h>

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "measure/worker/kernel_evaluation.h"
+#include "measure/evaluate/kernel_evaluation.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/reference/reference.h"
 

@@ -1,4 +1,4 @@
-#include "measure/worker/race_rounds.h"
+#include "measure/evaluate/race_rounds.h"
 
 #include <algorithm>
 #include <utility>
