@@ -1,21 +1,13 @@
-// Reports of a job: its final report, and log entries for reports of stores with its runs, its
-// tasks and its time split. A resumed job reads only the time.
+// Final report of a job.
 
 #include "search/report.h"
 
 #include <algorithm>
 
-#include "search/tuner_impl.h"
 #include "src/base/json.h"
 
 namespace tilewright::search {
 namespace {
-
-// Interval between logs of the time split, as a share of the elapsed time, within bounds: a job of
-// a minute has about fifty entries, one of eight hours a thousand.
-constexpr double kNoteShare = 0.02;
-constexpr double kMinNoteSeconds = 1;
-constexpr double kMaxNoteSeconds = 30;
 
 /// A value that prints as the same number is not worse.
 constexpr double kWorse = 1.005;
@@ -108,45 +100,6 @@ std::string ToJson(const TuneReport& report) {
     json["tasks"].push_back(TaskJson(task, report.metric));
   }
   return DumpJson(json);
-}
-
-void TuneRun::LogRunStart() {
-  RunEntry life{context_.clock->UnixSeconds(), Elapsed(), context_.measurer->resolution(), {}};
-  for (const auto& task : tasks_) {
-    life.tasks.push_back({task->key, task->input.epilogue.ToString(), task->input.occurrences});
-  }
-  Writer::Item item;
-  item.log.push_back(Encode(life));
-  writer_->Push(std::move(item));
-}
-
-measure::TimeSplit TuneRun::SplitNow() const {
-  measure::TimeSplit split = context_.measurer->time_split();
-  split.wall_seconds -= before_.wall_seconds;
-  split.runner_busy_seconds -= before_.runner_busy_seconds;
-  split.runner_timing_seconds -= before_.runner_timing_seconds;
-  split.builder_busy_seconds -= before_.builder_busy_seconds;
-  split.idle_seconds -= before_.idle_seconds;
-  return split;
-}
-
-void TuneRun::LogTime(bool always) {
-  const double wall = context_.clock->MonotonicSeconds() - start_seconds_;
-  const double step = std::clamp(kNoteShare * wall, kMinNoteSeconds, kMaxNoteSeconds);
-  if (!always && wall - logged_wall_ < step) return;
-  logged_wall_ = wall;
-  const measure::TimeSplit split = SplitNow();
-  TimeEntry entry{Elapsed(),
-                  wall,
-                  split.runner_busy_seconds,
-                  split.runner_timing_seconds,
-                  split.builder_busy_seconds,
-                  model_seconds_,
-                  split.idle_seconds,
-                  trials_this_run_};
-  Writer::Item item;
-  item.log.push_back(Encode(entry));
-  writer_->Push(std::move(item));
 }
 
 }  // namespace tilewright::search

@@ -1,4 +1,4 @@
-#include "search/worker_thread.h"
+#include "search/tune/worker_thread.h"
 
 #include <utility>
 #include <vector>

@@ -1,11 +1,12 @@
-// Final races. The finalists of a task are measured again, interleaved, together with the default
-// config. The fastest of many single measurements is biased by chance, and the reported value is a
-// ratio.
+// Final races. The fastest single measurement of many is too fast by chance, and reports show
+// ratios: so finalists and default config are measured again, interleaved.
+#include "search/tune/racer.h"
+
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "search/tuner_impl.h"
+#include "src/base/clock.h"
 #include "src/templates/device.h"
 
 namespace tilewright::search {
@@ -30,10 +31,8 @@ constexpr double kRacerBuildSeconds = 0.06;
 constexpr double kRacerCalls = 17;
 // Without a budget, a race of slow kernels has as many finalists as fit in this time, at least two.
 constexpr double kUsualRaceSeconds = 10;
-// Maximum share of a time limit reserved for the races.
-constexpr double kMaxForRaces = 0.25;
-// On a fleet, the winner of a race also runs on a second device.
-constexpr double kFleetRaces = 2;
+// Shortest race that takes place.
+constexpr double kMinRaceSeconds = 0.05;
 
 /// Returns whether the intervals of a and b overlap, or differ by less than the device's
 /// resolution.
@@ -76,36 +75,19 @@ bool MayWin(const Trial& trial) {
 
 }  // namespace
 
-double TuneRun::LimitSeconds() const {
-  const double budget = settings_.budget_seconds;
-  if (deadline_seconds_ <= 0) return budget;
-  const double deadline = earlier_seconds_ + deadline_seconds_;
-  return budget > 0 ? std::min(budget, deadline) : deadline;
-}
-
-double TuneRun::RaceReserve() const {
-  const double racers =
-      settings_.finalists > 0 ? static_cast<double>(tasks_.size()) * (settings_.finalists + 1) : 0;
-  const double races = settings_.fleet.empty() ? 1 : kFleetRaces;
-  // A deadline limits only this run, whatever the duration of earlier ones.
-  double time = LimitSeconds();
-  if (deadline_seconds_ > 0) time = std::min(time, deadline_seconds_);
-  return std::min(races * kRacerSeconds * racers, kMaxForRaces * time);
-}
-
-Status TuneRun::Race() {
-  for (int i = 0; i < static_cast<int>(tasks_.size()); ++i) {
-    if (StopRequested()) {
+Status Racer::Race() {
+  for (int i = 0; i < static_cast<int>(job_.tasks.size()); ++i) {
+    if (job_.StopRequested()) {
       interrupted_ = true;
       return {};
     }
-    TW_RETURN_IF_ERROR(RaceTask(i, static_cast<int>(tasks_.size()) - i));
+    TW_RETURN_IF_ERROR(RaceTask(i, static_cast<int>(job_.tasks.size()) - i));
     if (interrupted_) return {};
   }
-  return context_.store->FinishJob(job_.id);
+  return job_.context.store->FinishJob(job_.record.id);
 }
 
-std::vector<Observation> TuneRun::Finalists(const TaskState& state, double seconds_left) const {
+std::vector<Observation> Racer::Finalists(const TaskState& state, double seconds_left) const {
   std::vector<Observation> finalists;
   const auto add = [&finalists](const Observation& observed) {
     if (std::ranges::find(finalists, observed.point, &Observation::point) == finalists.end()) {
@@ -120,7 +102,7 @@ std::vector<Observation> TuneRun::Finalists(const TaskState& state, double secon
     if (observed.value <= best * kContender) add(observed);
   }
   for (std::size_t i = 0; i < state.noisy_contenders.size(); ++i) {
-    const bool few = i < static_cast<std::size_t>(settings_.finalists);
+    const bool few = i < static_cast<std::size_t>(job_.settings.finalists);
     if (few && state.noisy_contenders[i].value <= best * kNoisyContender)
       add(state.noisy_contenders[i]);
   }
@@ -130,13 +112,13 @@ std::vector<Observation> TuneRun::Finalists(const TaskState& state, double secon
   // A race needs at least the fastest config and the default config.
   const double each = kRacerBuildSeconds + kRacerCalls * best;
   double seconds = kUsualRaceSeconds;
-  if (LimitSeconds() > 0) {
+  if (budget_.LimitSeconds() > 0) {
     // If a share is too small for any race, the first tasks use theirs.
-    const double left = LimitSeconds() - Elapsed();
+    const double left = budget_.LimitSeconds() - budget_.ElapsedSeconds();
     seconds = left >= 2 * each ? std::max(seconds_left, 2 * each) : seconds_left;
   }
   const auto fit = static_cast<std::size_t>(std::clamp(seconds / each, 0.0, 1000.0));
-  const std::size_t least = LimitSeconds() > 0 ? 0 : 2;
+  const std::size_t least = budget_.LimitSeconds() > 0 ? 0 : 2;
   const std::size_t most = std::max(fit, least);
   if (finalists.size() <= most) return finalists;
   if (most < 2) return {};
@@ -151,42 +133,38 @@ std::vector<Observation> TuneRun::Finalists(const TaskState& state, double secon
   return finalists;
 }
 
-double TuneRun::RaceShare(int races_left) const {
-  return std::max(0.0, LimitSeconds() - Elapsed()) / std::max(1, races_left);
-}
-
-measure::RaceSettings TuneRun::RaceSettingsOf(const TaskState& state,
-                                              const std::vector<Observation>& finalists,
-                                              int races_left) const {
+measure::RaceSettings Racer::RaceSettingsOf(const TaskState& state,
+                                            const std::vector<Observation>& finalists,
+                                            int races_left) const {
   measure::RaceSettings terms;
   for (std::size_t i = 0; i < finalists.size(); ++i) {
     terms.known_seconds.push_back(finalists[i].noisy ? 0 : finalists[i].value);
     if (finalists[i].point == state.default_point) terms.anchor = i;
   }
-  if (LimitSeconds() > 0) {
+  if (budget_.LimitSeconds() > 0) {
     const double racers = static_cast<double>(finalists.size());
-    const double mine = RaceShare(races_left) - kRacerBuildSeconds * racers;
+    const double mine = budget_.RaceShare(races_left) - kRacerBuildSeconds * racers;
     const double usual = kRacerSeconds * racers;
     terms.seconds = std::max(kMinRaceSeconds, std::min(mine, usual));
     terms.wait_seconds = std::clamp(mine - terms.seconds, 0.0, kRaceWaitSeconds);
   } else {
-    const double all = std::max(kRaceWaitSeconds, kWaitSeconds + kWaitShare * search_seconds_);
+    const double all = std::max(kRaceWaitSeconds, kWaitSeconds + kWaitShare * search_.seconds);
     terms.wait_seconds = std::clamp(all - race_seconds_, 0.0, kRaceWaitSeconds);
   }
   return terms;
 }
 
-Status TuneRun::RaceTask(int task, int races_left) {
-  TaskState& state = TaskAt(task);
+Status Racer::RaceTask(int task, int races_left) {
+  TaskState& state = job_.At(task);
   if (state.fastest.empty()) return {};
   if (RaceIsCurrent(state)) {
     Show(*state.raced, state);
     return {};
   }
   if (state.raced) state.report.earlier_best_seconds = state.raced->best_seconds;
-  if (settings_.finalists == 0) return {};
+  if (job_.settings.finalists == 0) return {};
   if (state.defer_verification) return VerifyFastest(state);
-  const std::vector<Observation> finalists = Finalists(state, RaceShare(races_left));
+  const std::vector<Observation> finalists = Finalists(state, budget_.RaceShare(races_left));
   if (finalists.empty()) {  // no time remains
     ReportEarlierRace(state);
     return {};
@@ -194,20 +172,20 @@ Status TuneRun::RaceTask(int task, int races_left) {
   std::vector<Candidate> candidates;
   for (const Observation& observed : finalists)
     candidates.push_back(ToCandidate(state.space, observed.point));
-  const double start = context_.clock->MonotonicSeconds();
+  const double start = job_.context.clock->MonotonicSeconds();
   TW_ASSIGN_OR_RETURN(
       std::vector<Trial> raced,
-      context_.measurer->Race(candidates, RaceSettingsOf(state, finalists, races_left)));
-  race_seconds_ += context_.clock->MonotonicSeconds() - start;
+      job_.context.measurer->Race(candidates, RaceSettingsOf(state, finalists, races_left)));
+  race_seconds_ += job_.context.clock->MonotonicSeconds() - start;
   if (raced.size() != finalists.size()) return Internal("race: wrong number of results");
   TW_ASSIGN_OR_RETURN(const std::int64_t attempt, NextAttempt(state));
   for (std::size_t i = 0; i < raced.size(); ++i) {
     Trial& trial = raced[i];
     trial.attempt = attempt;
-    DropUnrequestedMetrics(trial);
+    job_.DropUnrequestedMetrics(trial);
     if (trial.outcome == Outcome::kWrongResult) state.RecordVerification(finalists[i].point, false);
   }
-  TW_RETURN_IF_ERROR(context_.store->Append(job_.id, raced, {}));
+  TW_RETURN_IF_ERROR(job_.context.store->Append(job_.record.id, raced, {}));
   std::optional<std::size_t> winner;
   BestEntry best = WinnerOf(state, finalists, raced, winner);
   if (!winner) {
@@ -218,22 +196,22 @@ Status TuneRun::RaceTask(int task, int races_left) {
   return StoreWinner(state, best, raced[*winner]);
 }
 
-void TuneRun::ReportEarlierRace(TaskState& state) {
+void Racer::ReportEarlierRace(TaskState& state) {
   if (state.raced) Show(*state.raced, state);
 }
 
-void TuneRun::ReportEarlierRaces() {
-  for (const auto& state : tasks_) ReportEarlierRace(*state);
+void Racer::ReportEarlierRaces() {
+  for (const auto& state : job_.tasks) ReportEarlierRace(*state);
 }
 
-Result<std::int64_t> TuneRun::NextAttempt(const TaskState& state) const {
+Result<std::int64_t> Racer::NextAttempt(const TaskState& state) const {
   records::TrialFilter filter;
-  filter.job = job_.id;
+  filter.job = job_.record.id;
   filter.workload_key = state.key;
   filter.target = state.input.task.target.ToString();
   std::int64_t last = state.last_attempt;
   TW_RETURN_IF_ERROR(
-      context_.store->ForEachTrial(filter, [&last](const records::Record& record) -> Status {
+      job_.context.store->ForEachTrial(filter, [&last](const records::Record& record) -> Status {
         constexpr std::int64_t kMaxAttempts = 1'000'000;  // no job reaches more
         const std::int64_t attempt = record.trial.attempt;
         if (attempt < kMaxAttempts) last = std::max(last, attempt);
@@ -242,30 +220,30 @@ Result<std::int64_t> TuneRun::NextAttempt(const TaskState& state) const {
   return last + 1;
 }
 
-Status TuneRun::StoreWinner(TaskState& state, const BestEntry& best, const Trial& trial) {
-  TW_RETURN_IF_ERROR(context_.store->StoreBest(job_.id, trial, best.ties));
-  TW_RETURN_IF_ERROR(context_.store->Append(job_.id, {}, {Encode(state.key, best)}));
+Status Racer::StoreWinner(TaskState& state, const BestEntry& best, const Trial& trial) {
+  TW_RETURN_IF_ERROR(job_.context.store->StoreBest(job_.record.id, trial, best.ties));
+  TW_RETURN_IF_ERROR(job_.context.store->Append(job_.record.id, {}, {Encode(state.key, best)}));
   state.raced = best;
   state.last_attempt = best.attempt;
   Show(best, state);
   return {};
 }
 
-Status TuneRun::VerifyFastest(TaskState& state) {
+Status Racer::VerifyFastest(TaskState& state) {
   BestEntry best;
-  best.batches = next_batch_;
+  best.batches = search_.batches;
   best.trials = state.report.trials;
   TW_ASSIGN_OR_RETURN(best.attempt, NextAttempt(state));
   if (state.observed_default) best.default_seconds = state.observed_default->value;
   for (const Observation& observed : state.fastest) {
     TW_ASSIGN_OR_RETURN(std::vector<Trial> run,
-                        context_.measurer->Race({ToCandidate(state.space, observed.point)},
-                                                measure::RaceSettings()));
+                        job_.context.measurer->Race({ToCandidate(state.space, observed.point)},
+                                                    measure::RaceSettings()));
     if (run.size() != 1) return Internal("race: wrong number of results");
     Trial& trial = run.front();
     trial.attempt = best.attempt;
-    DropUnrequestedMetrics(trial);
-    TW_RETURN_IF_ERROR(context_.store->Append(job_.id, run, {}));
+    job_.DropUnrequestedMetrics(trial);
+    TW_RETURN_IF_ERROR(job_.context.store->Append(job_.record.id, run, {}));
     if (trial.outcome == Outcome::kDeviceLost) return LostWhileVerifying(state);
     if (!MayWin(trial)) {
       state.RecordVerification(observed.point, false);
@@ -293,15 +271,15 @@ Status TuneRun::VerifyFastest(TaskState& state) {
   return {};
 }
 
-Status TuneRun::VerifyFront(TaskState& state, Point verified, std::int64_t attempt) {
-  if (settings_.metric.empty()) return {};
+Status Racer::VerifyFront(TaskState& state, Point verified, std::int64_t attempt) {
+  if (job_.settings.metric.empty()) return {};
   std::set<Point> right = {verified};
   while (true) {
     std::vector<Observation> front = state.Front();
     std::erase_if(front,
                   [&right](const Observation& observed) { return right.contains(observed.point); });
     if (front.empty()) return {};
-    if (StopRequested()) {
+    if (job_.StopRequested()) {
       interrupted_ = true;
       return {};
     }
@@ -309,27 +287,27 @@ Status TuneRun::VerifyFront(TaskState& state, Point verified, std::int64_t attem
     for (const Observation& observed : front)
       candidates.push_back(ToCandidate(state.space, observed.point));
     TW_ASSIGN_OR_RETURN(std::vector<Trial> run,
-                        context_.measurer->Race(candidates, measure::RaceSettings()));
+                        job_.context.measurer->Race(candidates, measure::RaceSettings()));
     if (run.size() != front.size()) return Internal("race: wrong number of results");
     for (std::size_t i = 0; i < front.size(); ++i) {
       Trial& trial = run[i];
       trial.attempt = attempt;
-      DropUnrequestedMetrics(trial);
+      job_.DropUnrequestedMetrics(trial);
       if (MayWin(trial)) right.insert(front[i].point);
       if (trial.outcome != Outcome::kDeviceLost)
         state.RecordVerification(front[i].point, MayWin(trial));
     }
-    TW_RETURN_IF_ERROR(context_.store->Append(job_.id, run, {}));
+    TW_RETURN_IF_ERROR(job_.context.store->Append(job_.record.id, run, {}));
     const auto lost = [](const Trial& trial) { return trial.outcome == Outcome::kDeviceLost; };
     if (std::ranges::any_of(run, lost)) return LostWhileVerifying(state);
   }
 }
 
-BestEntry TuneRun::WinnerOf(const TaskState& state, const std::vector<Observation>& finalists,
-                            const std::vector<Trial>& raced,
-                            std::optional<std::size_t>& winner) const {
+BestEntry Racer::WinnerOf(const TaskState& state, const std::vector<Observation>& finalists,
+                          const std::vector<Trial>& raced,
+                          std::optional<std::size_t>& winner) const {
   BestEntry best;
-  best.batches = next_batch_;
+  best.batches = search_.batches;
   best.trials = state.report.trials;
   std::optional<std::size_t> fastest;
   for (std::size_t i = 0; i < raced.size(); ++i) {
@@ -342,7 +320,7 @@ BestEntry TuneRun::WinnerOf(const TaskState& state, const std::vector<Observatio
   std::vector<std::size_t> tied;
   for (std::size_t i = 0; i < raced.size(); ++i) {
     if (!MayWin(raced[i]) ||
-        !SameSpeed(raced[i], raced[*fastest], context_.measurer->resolution())) {
+        !SameSpeed(raced[i], raced[*fastest], job_.context.measurer->resolution())) {
       continue;
     }
     tied.push_back(i);

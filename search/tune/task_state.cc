@@ -1,4 +1,4 @@
-#include "search/task_state.h"
+#include "search/tune/task_state.h"
 
 #include <algorithm>
 #include <cmath>

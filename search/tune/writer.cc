@@ -1,4 +1,4 @@
-#include "search/writer.h"
+#include "search/tune/writer.h"
 
 #include <chrono>
 #include <utility>

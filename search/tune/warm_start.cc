@@ -1,4 +1,4 @@
-#include "search/warm_start.h"
+#include "search/tune/warm_start.h"
 
 #include <fmt/format.h>
 

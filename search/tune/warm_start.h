@@ -9,7 +9,7 @@
 #include "records/store.h"
 #include "search/job_log.h"
 #include "search/registry.h"
-#include "search/task_state.h"
+#include "search/tune/task_state.h"
 
 namespace tilewright::search {
 
