@@ -18,7 +18,7 @@ namespace {
 /// The tables themselves, and where they become what a program has: the command line's, the C
 /// interface's and the tuner's for programs of others.
 constexpr std::array<std::string_view, 7> kMakers = {
-    "src/templates/registry.cc", "src/templates/registry.h",     "search/registry.cc",
+    "src/templates/registry.cc", "src/templates/registry.h",     "search/strategies/registry.cc",
     "search/registry.h",         "src/plugins/registries.h", "src/capi/catalog.h",
     "src/tuner/data.h"};
 
