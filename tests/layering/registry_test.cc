@@ -18,7 +18,7 @@ namespace {
 /// The tables themselves, and the places that create registries from them: those of the command
 /// line, of the C interface and of the tuner's library.
 constexpr std::array<std::string_view, 7> kMakers = {
-    "src/templates/registry.cc", "src/templates/registry.h", "search/registry.cc",
+    "src/templates/registry.cc", "src/templates/registry.h", "search/strategies/registry.cc",
     "search/registry.h",         "src/plugins/registries.h", "src/capi/catalog.h",
     "src/tuner/data.h"};
 
