@@ -16,7 +16,7 @@ optional=(libdnnl-dev ccache libjs-chart.js)
 [[ " $* " == *" --with-browser "* ]] && packages+=(chromium)
 # The compiler of tests under sanitizers: 14 MB to download, 105 MB installed.
 [[ " $* " == *" --with-sanitizers "* ]] && packages+=(clang-19 libclang-rt-19-dev lld-19)
-# What scripts/lint.sh runs: 50 MB to download, 250 MB installed.
+# Tools of scripts/lint.sh: 50 MB to download, 250 MB installed.
 [[ " $* " == *" --with-lint "* ]] && packages+=(clang-format-14 clang-tidy-19)
 [[ " $* " == *" --with-fuzzers "* ]] && packages+=(clang-14 libclang-rt-14-dev)
 # Models, the runner and the examples for Arm boards, and their tests under emulation: 117 MB to
@@ -28,8 +28,8 @@ optional=(libdnnl-dev ccache libjs-chart.js)
 # Fleets of machines: the broker, and its library for the program. tests/program/fleet_test.sh runs one.
 [[ " $* " == *" --with-fleet "* ]] && packages+=(nats-server libnats-dev openssl)
 
-# What makes the portable archive and the wheel, and the empty Debian that they are tested in; what shows
-# manual pages, and the shells that packages have completion for.
+# Tools that make the portable archive and the wheel, the empty Debian to test them in, a reader of
+# manual pages, and the shells with completion in the packages.
 [[ " $* " == *" --with-packages "* ]] && packages+=(patchelf zip unzip zstd debootstrap man-db zsh fish)
 
 missing=()
