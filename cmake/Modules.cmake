@@ -152,7 +152,7 @@ function(tw_tests folder)
     set(batch 18)
   endif()
   target_compile_options(${folder}_tests PRIVATE -O0)
-  # The code under test has all checks; the code of the tests has AddressSanitizer only.
+  # The code under test has all checks; the tests themselves are not checked for undefined behavior.
   if(TILEWRIGHT_SANITIZE MATCHES "undefined")
     target_compile_options(${folder}_tests PRIVATE -fno-sanitize=undefined)
   endif()
