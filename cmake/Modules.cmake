@@ -5,9 +5,9 @@
 # modules and are the only ones whose headers the folder may include (tests/layering checks it).
 #
 # TILEWRIGHT_UNITY compiles several files at once, which takes a third less time: names in unnamed
-# namespaces are unique in a module. Who changes files all day turns it off. SEPARATE: names are not
-# unique, each file is compiled on its own.
-# ONLY, WITHOUT: which files. ROOMS: folders that are libraries of their own.
+# namespaces are unique in a module. Turn it off for frequent incremental builds. SEPARATE: names are
+# not unique, and each file is compiled separately.
+# ONLY, WITHOUT: regular expressions that select files. ROOMS: subfolders that are separate libraries.
 function(tw_module name)
   cmake_parse_arguments(ARG "SEPARATE" "ONLY;WITHOUT" "DEPS;LIBS;PRIVATE_LIBS;ROOMS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -43,8 +43,8 @@ endfunction()
 
 # tw_shared_library(<target> MODULE <module> EXPORT_NAME <name> LIBS <library>...)
 #
-# A library for programs of others, with include/ for its headers: of the module whose folder this is,
-# which exports what its exports.map lists, and of what of LIBS it uses.
+# A shared library for other programs, with headers in include/. It contains the module of the current
+# folder and the used parts of LIBS, and exports the symbols in the folder's exports.map.
 function(tw_shared_library target)
   cmake_parse_arguments(ARG "" "MODULE;EXPORT_NAME" "LIBS" ${ARGN})
   target_compile_options(tw_${ARG_MODULE} PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
@@ -70,7 +70,7 @@ function(tw_shared_library target)
   endif()
 endfunction()
 
-# Warnings and sanitizers, for every target of ours.
+# Warnings and sanitizers, for every target of this project.
 add_library(tw_options INTERFACE)
 target_compile_options(tw_options INTERFACE -Wall -Wextra -Wshadow -Werror
                        # GCC 12: false alarms in <string> and <variant>
@@ -120,17 +120,17 @@ if(TILEWRIGHT_PCH)
                             <vector>)
 endif()
 
-# Data of others lies beside the project, not in it, and a clone may lack it: the tests that need it are
-# there where it is. What they show is shown on files of our own in tests/fixtures, too.
+# Third-party data is in a folder next to the project and may be missing. The tests that need it exist
+# only if it is there; tests/fixtures has files for the same tests.
 set(TILEWRIGHT_SHARED_DATA "$ENV{TILEWRIGHT_SHARED}")
 if(NOT TILEWRIGHT_SHARED_DATA)
   set(TILEWRIGHT_SHARED_DATA ${PROJECT_SOURCE_DIR}/../shared)
 endif()
 
 # tw_tests(<folder> DEPS <module>... PARTS <number> SHARED <test>...): one test program from
-# tests/<folder>/*_test.cc, known to ctest under the label <folder>: in PARTS parts (otherwise one), each a
-# process that runs its share of the cases (tests/cases.sh). To start a process for each case takes longer
-# than most cases do. SHARED: of its tests those that need data of others, as patterns of GoogleTest's.
+# tests/<folder>/*_test.cc, with the ctest label <folder>. PARTS (default 1): number of processes that
+# divide the cases (tests/cases.sh); a process for each case would take longer than most cases do.
+# SHARED: the tests that need third-party data, as GoogleTest patterns.
 function(tw_tests folder)
   cmake_parse_arguments(ARG "" "PARTS" "DEPS;LIBS;SHARED" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc)
@@ -145,14 +145,14 @@ function(tw_tests folder)
                         GTest::gmock GTest::gtest GTest::gtest_main)
   target_compile_definitions(${folder}_tests PRIVATE
                              TILEWRIGHT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  # Compiling a test takes longer than running it, and most of that is what matchers instantiate:
-  # several files at once, and more of them where nobody waits for one that changed.
+  # Compiling a test takes longer than running it, mostly to instantiate matchers. So several files are
+  # compiled at once, and more of them in sanitized builds, which are rarely incremental.
   set(batch 6)
   if(TILEWRIGHT_SANITIZE)
     set(batch 18)
   endif()
   target_compile_options(${folder}_tests PRIVATE -O0)
-  # What they call is checked; of their own code addresses are.
+  # The code under test has all checks; the tests themselves are not checked for undefined behavior.
   if(TILEWRIGHT_SANITIZE MATCHES "undefined")
     target_compile_options(${folder}_tests PRIVATE -fno-sanitize=undefined)
   endif()

@@ -3,7 +3,7 @@
 # machine (cmake/RunnerOnly.cmake).
 find_program(GZIP gzip REQUIRED)
 
-# What Debian wants of every package, the same in all of them.
+# Files that Debian requires in every package, the same in all of them.
 set(changelog ${PROJECT_BINARY_DIR}/changelog.Debian.gz)
 execute_process(COMMAND ${GZIP} -9nc ${PROJECT_SOURCE_DIR}/packaging/changelog
                 OUTPUT_FILE ${changelog} COMMAND_ERROR_IS_FATAL ANY)

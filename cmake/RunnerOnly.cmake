@@ -1,4 +1,4 @@
-# What tilewright-runner is made of, and nothing else: for boards, and with a toolchain file for
+# Exactly the parts of tilewright-runner: for boards, and with a toolchain file for
 # another machine. Needs only headers: those of fmt and nlohmann_json, of whichever machine.
 function(tw_headers name folder define)
   find_path(TILEWRIGHT_${folder}_HEADERS ${folder} PATHS /usr/include NO_CMAKE_FIND_ROOT_PATH REQUIRED)

@@ -5,9 +5,9 @@
 # tells the form. Exit code 1 if something became slower by more than the noise.
 #
 # Everything is measured ROUNDS times (3), one after the other, so that a change of the machine's speed is
-# seen as noise: the value is the median, the noise what lies between the least and the largest as a share of it.
+# seen as noise: the value is the median, the noise the range as a share of it.
 # Slower is what grew by more than the noise of then and now together, and by 3 %.
-# Every number of the README, with those of other libraries beside it: scripts/bench_all.sh, an hour.
+# scripts/bench_all.sh (an hour) measures every number of the README, and those of other libraries.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
@@ -105,7 +105,7 @@ for round in $(seq "$rounds"); do
   measure_parts
 done
 
-# What was measured the last time on this CPU, here or in another folder.
+# The previous table of this CPU, here or in another folder.
 last=""
 for file in bench/results/*/table.json "$out/table.json"; do
   [ -e "$file" ] || continue

@@ -37,7 +37,7 @@ if [ -x "$bin/bench/kernel_bench" ]; then
   done
 fi
 
-# Generated kernels against calls of oneDNN with the rest behind them, where it is installed.
+# Generated kernels against calls of oneDNN with the rest after them, if it is installed.
 if [ -x "$bin/bench/library_bench" ]; then
   for network in resnet18_v1 mobilenet_v2; do
     for form in "" --int8; do
@@ -69,7 +69,7 @@ bench/deploy_time.sh "$tilewright" >"$out/deploy.txt" 2>&1
   fi
 } >"$out/import.txt" 2>&1
 
-# Random streams for the VTA, and our own plans beside TopHub's if the shared list of layers is there.
+# Random streams for the VTA, and the slot-based plans next to TopHub's if the shared list of layers is there.
 "$bin/bench/vta_check" 10000 >"$out/vta_check.txt" 2>&1
 layers=$shared/data/expected/vta_resnet18.json
 if [ -f "$layers" ]; then "$bin/bench/vta_own" "$layers" >"$out/vta_own.txt" 2>&1; fi
@@ -79,7 +79,7 @@ if [ -f "$layers" ]; then "$bin/bench/vta_own" "$layers" >"$out/vta_own.txt" 2>&
 "$tilewright" tune "$work/resnet18.onnx" --records "$work/network.db" --trials 2000 --json >"$out/tune_network.json" 2>/dev/null
 "$tilewright" tune "$work/resnet18.onnx#3" --records "$work/task.db" --trials 300 --json >"$out/tune_task.json" 2>/dev/null
 
-# Strategies, and configs chosen without measuring, on the recorded landscapes.
+# Strategies, and configs chosen without measuring, on the recorded spaces.
 if ls bench/landscapes/*.csv >/dev/null 2>&1; then
   "$bin/bench/strategy_bench" bench/landscapes/*.csv >"$out/strategies.txt" 2>&1
   "$bin/bench/strategy_bench" --optimum 64 bench/landscapes/vta/*.csv >"$out/vta_strategies.txt" 2>&1

@@ -11,7 +11,7 @@ while [ $# -gt 0 ] && [ "$1" != "--" ]; do
   shift
 done
 [ "${1:-}" = "--" ] && shift
-# A compiler cache takes precompiled headers only when told so.
+# A compiler cache accepts precompiled headers only with these settings.
 export CCACHE_SLOPPINESS=pch_defines,time_macros
 command -v ccache >/dev/null && options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
 

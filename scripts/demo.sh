@@ -4,7 +4,7 @@
 # DEMO_BUDGET sets the tuning time (default 120s), DEMO_MODEL the network ("resnet18_v1", "mobilenet_v2 --int8").
 #
 # Default schedules of large convolutions run at 95 % of the roofline and more: a search confirms them. This network has 31
-# small layers of unlike shapes, many of them bound by how data is read and rounded and not by products; there rules err, and
+# small layers of different shapes, many of them bound by how data is read and rounded and not by products; there rules err, and
 # measuring pays.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -5,8 +5,8 @@
 #
 # It lies in the folder visit/ of the bundle that scripts/package.sh --only visit makes, beside the program, and needs
 # neither a network nor packages. FOLDER (gpu_visit) gets a store (records.db), a log of each step (logs/),
-# steps.tsv (name, exit code, seconds) and table.md, which is written anew after each step. A step that is in
-# steps.tsv is not done again: a visit that was stopped or killed goes on when it is started again. The exit
+# steps.tsv (name, exit code, seconds) and table.md, which is rewritten after each step. A step that is in
+# steps.tsv is not done again: a visit that was stopped or killed resumes when it is started again. The exit
 # code is 0 if every step was done and well, 1 if one was not, 2 if nothing could be done.
 #   --tasks FILE       lines of a name, a tab and a workload key (visit/tasks.tsv)
 #   --task-seconds N   how long each of them is tuned (15)
@@ -41,7 +41,7 @@ out=$(cd "$out" && pwd)
 started=$(date +%s)
 left() { echo $((started + seconds - $(date +%s))); }
 
-# What an earlier visit that was killed has left running would hold the device.
+# Processes of an earlier, killed visit would hold the device.
 if [ -s "$out/running" ]; then
   kill -KILL -- "-$(cat "$out/running")" 2>/dev/null || true
   rm -f "$out/running"

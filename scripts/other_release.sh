@@ -82,7 +82,7 @@ enter() {
   ' enter "$root" "$folder" "$@"
 }
 
-# The sources of apt on this machine, with the other release in the place of this one.
+# The sources of apt on this machine, with the other release instead of this one.
 host_release=$(. /etc/os-release && echo "${VERSION_CODENAME:?}")
 apt_sources() { # lines "URI SUITE COMPONENTS"
   # shellcheck disable=SC2016 # expanded by apt
@@ -186,7 +186,7 @@ report_packages() {
   grep -E '\.deb$|^[EW]: ' "$1" | while read -r line; do say "$line"; done
 }
 
-# What a user does with the program, in an empty folder, not as root.
+# Typical commands of a user, in an empty folder, not as root.
 cat >"$folder/output/use.sh" <<'END'
 set -euo pipefail
 export PATH=$1:$PATH LC_ALL=C

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 cd build/release
 mkdir -p quick
 
-# What the tests of a label run: their program, and for those of the program the scripts beside it.
+# Files that the tests of a label run: their program, and for the label program the scripts, too.
 programs_of() {
   case $1 in
     adding) echo python_free_cli/tilewright ../../tests/adding/* ../../docs/adding.md ;;

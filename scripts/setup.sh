@@ -29,8 +29,8 @@ optional=(libdnnl-dev ccache libjs-chart.js)
 # Fleets of machines: the broker, and its library for the program. tests/program/fleet_test.sh runs one.
 [[ " $* " == *" --with-fleet "* ]] && packages+=(nats-server libnats-dev openssl)
 
-# What makes the portable archive and the wheel, and the empty Debian that they are tested in; what shows
-# manual pages, and the shells that packages have completion for.
+# Tools that make the portable archive and the wheel, the empty Debian to test them in, a reader of
+# manual pages, and the shells with completion in the packages.
 [[ " $* " == *" --with-packages "* ]] && packages+=(patchelf zip unzip zstd debootstrap man-db zsh fish)
 
 missing=()
