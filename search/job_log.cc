@@ -18,7 +18,7 @@ struct CountCodec {
 
   Json Write(T value) const { return value; }
   void Read(JsonReader& reader, const char* name, const Json& json, T& value) const {
-    // Numbers of 64 bits without a sign are refused, too.
+    // Unsigned 64-bit numbers are invalid, too.
     reader.Expect(name, json.is_number() && json.get<double>() < 9e18);
     RangeCodec<T>{0, most}.Read(reader, name, json, value);
   }
@@ -37,7 +37,7 @@ struct FlagCodec {
   }
 };
 
-/// Codec of seconds in whole milliseconds. Values that are no duration are written as they are:
+/// Codec of seconds in whole milliseconds. Values that are not a duration are written unchanged:
 /// 1e3 times those could be infinite.
 struct MillisecondsCodec : PlainCodec {
   Json Write(double seconds) const {

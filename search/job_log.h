@@ -11,33 +11,33 @@
 
 namespace tilewright::search {
 
-// The search log of a job, one line of JSON per entry (docs/records.md). Together, in order of the
-// batches, the entries are the whole state of the search.
+// Search log of a job, one line of JSON per entry (docs/records.md). The entries in the order of
+// the batches are the complete state of the search.
 
-/// "begin": a task's strategy was made, which trials of other tasks it may learn from, and which
-/// points it proposes first.
+/// "begin": creation of a task's strategy, with the trials of other tasks that it learns from, and
+/// the points it proposes first.
 struct BeginEntry {
   struct Source {
     std::string key;          ///< another task of the job, or "store:" and a workload of older jobs
-    std::int64_t trials = 0;  ///< number of first trials
+    std::int64_t trials = 0;  ///< number of its trials, from the first one
   };
   std::vector<Source> warm;
   std::vector<Point> first;  ///< none in logs of earlier versions
 };
 
-/// "ask": batch `batch` of the job was proposed; before it, the batches `told` were told.
+/// "ask": proposal of batch `batch` of the job, after the strategy observed the batches `told`.
 struct AskEntry {
   std::int64_t batch = 0;  ///< counted over all tasks of the job, from 0
   std::vector<std::int64_t> observed;
-  std::vector<Point> points;  ///< none: the strategy had no more
-  /// What its model thought of them, parallel to points; none in logs of earlier versions, or
+  std::vector<Point> points;  ///< empty: the strategy had no more
+  /// Predictions of the strategy's model, parallel to points; empty in logs of earlier versions, or
   /// without a model.
   std::vector<float> scores;
-  double elapsed_seconds = 0;  ///< wall time the job had spent in all its lives
-  std::string strategy_state;  ///< the strategy's
+  double elapsed_seconds = 0;  ///< wall time of the job over all runs
+  std::string strategy_state;  ///< serialized state of the strategy
 };
 
-/// "tell": what came of point `slot` of a batch.
+/// "tell": result of point `slot` of a batch.
 struct TellEntry {
   std::int64_t batch = 0;
   std::int64_t slot = 0;
@@ -45,39 +45,39 @@ struct TellEntry {
   bool verified = false;
 };
 
-/// "best": the finalists of a task were raced after this number of proposed batches.
+/// "best": result of the race of a task's finalists, after this number of batches.
 struct BestEntry {
   std::int64_t batches = 0;
   Point winner;
   double best_seconds = 0, default_seconds = 0;
   std::vector<std::int64_t> ties;
   std::int64_t attempt = 0;
-  bool noisy = false;  ///< the race found no quiet moments
-  /// Trials of the task there were; -1 in logs of earlier versions.
+  bool noisy = false;  ///< the race was noisy throughout
+  /// Number of the task's trials; -1 in logs of earlier versions.
   std::int64_t trials = -1;
 };
 
-/// "life": the job was started, or went on. Of the whole job: its task key is empty.
+/// "life": start of a run of the job. Of the whole job: its task key is empty.
 struct RunEntry {
   struct Task {
     std::string key, epilogue;
     std::int64_t occurrences = 1;
   };
   double unix_seconds = 0;
-  double elapsed_seconds = 0;  ///< wall time of the lives before
-  double resolution = 0;       ///< smallest difference the device can tell, relative
+  double elapsed_seconds = 0;  ///< wall time of the earlier runs
+  double resolution = 0;       ///< smallest difference that the device can resolve, relative
   std::vector<Task> tasks;
 };
 
-/// "time": where the time of this life has gone so far. Of the whole job: its task key is empty.
+/// "time": breakdown of the time of this run so far. Of the whole job: its task key is empty.
 struct TimeEntry {
-  double elapsed_seconds = 0;  ///< wall time of all lives
-  double wall_seconds = 0;     ///< of this life; the others, too
+  double elapsed_seconds = 0;  ///< wall time of all runs
+  double wall_seconds = 0;     ///< of this run, as are the others
   double runner_busy_seconds = 0, runner_timing_seconds = 0;
   double builder_busy_seconds = 0;  ///< at least one builder works
-  double model_seconds = 0;         ///< asking and learning, on threads beside
+  double model_seconds = 0;         ///< proposals and training, on separate threads
   double idle_seconds = 0;          ///< neither builder nor runner works
-  std::int64_t trials = 0;          ///< of this life
+  std::int64_t trials = 0;          ///< of this run
 };
 
 records::LogEntry Encode(const RunEntry& entry);
@@ -94,14 +94,14 @@ struct TaskLog {
   std::vector<TellEntry> tells;
   std::optional<BestEntry> best;  ///< the last one
 };
-/// What a job's own entries say, those with an empty task key.
+/// Decoded entries of the job itself, which have an empty task key.
 struct JobLog {
   std::vector<RunEntry> runs;
   std::vector<TimeEntry> times;
 };
-/// Errors: kCorrupt with the entry that was not understood.
+/// Errors: kCorrupt with the invalid entry.
 Result<JobLog> DecodeJobLog(const std::vector<records::LogEntry>& entries);
-/// Errors: kCorrupt with the entry that was not understood.
+/// Errors: kCorrupt with the invalid entry.
 Result<TaskLog> Decode(const std::vector<records::LogEntry>& entries);
 
 }  // namespace tilewright::search

@@ -33,16 +33,16 @@ class TuneObserver {
   virtual ~TuneObserver() = default;
   /// Called when the job is open, with its name in the store; again if the job starts another log.
   virtual void Opened(const std::string& /*job_name*/) {}
-  /// Called when trials of earlier runs of the job were read.
+  /// Called after reading trials of earlier runs of the job.
   virtual void Resumed(std::int64_t /*trials*/) {}
   /// Called if the log of an earlier run does not replay, because a space or a strategy has
-  /// changed. Its trials remain and are learned from; the job starts another log.
+  /// changed. The job keeps its trials, learns from them, and starts another log.
   virtual void LogDiscarded(const std::string& /*why*/) {}
   /// Called if the search of a task starts with configs that were good under another version of
   /// their template or of the code generator, and are no longer served. configs: their number.
   virtual void StaleFirst(const TaskReport& /*task*/, int /*task_index*/,
                           std::int64_t /*configs*/) {}
-  /// Called when a trial was stored. `eta_seconds` until the job ends, 0 if unknown.
+  /// Called after a trial was stored. `eta_seconds` until the job ends, 0 if unknown.
   virtual void TrialDone(const TaskReport& /*task*/, int /*task_index*/, const Trial& /*trial*/,
                          double /*eta_seconds*/) {}
   virtual void TaskFinished(const TaskReport& /*task*/, int /*task_index*/) {}

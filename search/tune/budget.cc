@@ -7,7 +7,7 @@
 namespace tilewright::search {
 namespace {
 
-// Largest share of a limit of time that is reserved for the races.
+// Largest share of a time limit that is reserved for the races.
 constexpr double kMaxForRaces = 0.25;
 // On a fleet the winner of a race runs on a second device, too.
 constexpr double kFleetRaces = 2;
@@ -48,7 +48,7 @@ double Budget::RaceReserve() const {
   const double racers =
       settings_.finalists > 0 ? static_cast<double>(tasks_) * (settings_.finalists + 1) : 0;
   const double races = settings_.fleet.empty() ? 1 : kFleetRaces;
-  // Of a deadline only this run's time is left, however long the earlier ones were.
+  // A deadline leaves only this run's time, independent of the duration of earlier runs.
   double time = LimitSeconds();
   if (deadline_seconds_ > 0) time = std::min(time, deadline_seconds_);
   return std::min(races * kRacerSeconds * racers, kMaxForRaces * time);

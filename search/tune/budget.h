@@ -16,35 +16,37 @@ inline constexpr double kRacerSeconds = 0.35;
 /// is reserved for the final races. Used by the thread of Tune only.
 class Budget {
  public:
-  /// This run starts now. settings and clock outlive the budget. tasks: their number.
-  /// Errors: kInvalidArgument for a deadline that is over.
+  /// Starts this run now. settings and clock outlive the budget. tasks: their number. Errors:
+  /// kInvalidArgument for a deadline in the past.
   static Result<Budget> Start(const JobSettings& settings, Clock& clock, std::size_t tasks);
 
   /// A note of an earlier run, with the wall time of the job up to then.
   void AddEarlierRun(double elapsed_seconds);
   void CountProposed(std::int64_t trials) { proposed_ += trials; }
-  /// A trial is done, in this run or in an earlier one.
+  /// Counts a finished trial, of this run or of an earlier one.
   void CountTrial(bool this_run);
 
   std::int64_t trials() const { return trials_; }
   std::int64_t trials_this_run() const { return trials_this_run_; }
-  /// Trials that may still be proposed; only if the job has a limit of them.
+  /// Number of trials that may still be proposed; only if the job has a limit of trials.
   std::int64_t proposals_left() const { return settings_.trials - proposed_; }
-  /// Whether the trials done and those in flight are all that the limit allows.
+  /// Returns whether the finished trials and those in flight exhaust the limit.
   bool TrialsSpent(std::int64_t in_flight) const;
 
-  /// Wall time of this run, and of all runs.
+  /// Returns the wall time of this run, and of all runs.
   double RunSeconds() const { return clock_.MonotonicSeconds() - start_seconds_; }
   double ElapsedSeconds() const { return earlier_seconds_ + RunSeconds(); }
-  /// Elapsed seconds at which the job is over, by its budget or its deadline; 0: no limit.
+  /// Elapsed seconds at the end of the job, by its budget or its deadline; 0: no limit.
   double LimitSeconds() const;
-  /// Whether the search's part of the time is over. What is not being run is not run any more.
+  /// Returns whether the search's part of the time is over. Trials that are not running are dropped
+  /// then.
   bool TimeSpent() const;
-  /// Name of the limit that ends the search: "trials", "budget", "deadline"; empty: none yet.
+  /// Name of the limit that ends the search: "trials", "budget", "deadline"; empty: no limit
+  /// reached.
   std::string LimitReached() const;
-  /// Estimated seconds to the end of the search, 0: unknown.
+  /// Estimated seconds to the end of the search; 0: unknown.
   double EtaSeconds() const;
-  /// Seconds of the limit for each of the races that are left.
+  /// Seconds of the limit for each of the remaining races.
   double RaceShare(int races_left) const;
 
  private:

@@ -8,8 +8,8 @@ namespace {
 
 // Simulated trials take a millisecond: they do not wait for others for fifty.
 constexpr double kCountedGatherSeconds = 0.005;
-// The time is noted after each such share of it, within bounds: a job of a minute has about fifty
-// notes, one of eight hours a thousand.
+// Interval of the time notes, as a share of the limit, within bounds: a job of a minute has about
+// fifty notes, one of eight hours a thousand.
 constexpr double kNoteShare = 0.02;
 constexpr double kMinNoteSeconds = 1;
 constexpr double kMaxNoteSeconds = 30;

@@ -10,35 +10,36 @@
 
 namespace tilewright::search {
 
-/// The durable record of a run in the store: trials, entries of the search log, and notes of how
-/// long the job ran and what it spent the time on. Written in the order of the calls. Used by the
-/// thread of Tune only.
+/// Durable record of a run in the store: trials, entries of the search log, and notes of the job's
+/// duration and its breakdown. Written in the order of the calls. Used by the thread of Tune only.
 class Journal {
  public:
   /// job and budget outlive the journal.
   Journal(const TuneJob& job, const Budget& budget);
 
-  /// Without this call the calling thread writes. Errors: kUnavailable if no thread can be had.
+  /// Starts the writer thread. Without this call the calling thread writes. Errors: kUnavailable if
+  /// no thread can be started.
   Status StartThread() { return writer_.StartThread(); }
-  /// Notes that the search starts, and its tasks.
+  /// Records the start of the search, and its tasks.
   void BeginSearch();
-  /// Notes what the time was spent on, if a note is due. model_seconds: see TimeEntry.
+  /// Records the breakdown of the time, if a note is due. model_seconds: see TimeEntry.
   void NoteTime(double model_seconds);
-  /// Notes the same for the whole search.
+  /// Records the same for the whole search.
   void EndSearch(double model_seconds);
-  /// Of a search that has ended: its wall time, and the measurer's time in it.
+  /// Of a finished search: its wall time, and the measurer's time in it.
   double search_seconds() const { return search_seconds_; }
   const measure::TimeSplit& split() const { return split_; }
 
   void Append(records::LogEntry entry);
-  /// A trial without an entry of the log: a resumed job measures its point again.
+  /// Appends a trial without an entry of the log: a resumed job measures its point again.
   void Append(Trial trial);
-  /// The result of a submitted point. Collect returns it when it is durable.
+  /// Appends the result of a submitted point. Collect returns it when it is durable.
   void Append(std::uint64_t ticket, Trial trial, records::LogEntry entry);
-  /// Results that became durable since the last call, in order. Errors: the store's, for good.
+  /// Returns the results that became durable since the last call, in order. Errors: permanent
+  /// errors of the store.
   Result<std::vector<Writer::Item>> Collect() { return writer_.Collect(); }
-  /// Blocks until everything is durable; until the next Append others may use the store.
-  /// Errors: the store's.
+  /// Blocks until everything is durable; until the next Append others may use the store. Errors:
+  /// those of the store.
   Status Flush() { return writer_.Flush(); }
 
  private:

@@ -6,9 +6,9 @@
 //   writer             makes trials and log entries durable, several per transaction (Journal)
 //
 // Batches are numbered over the whole job. A batch is planned when at most `lookahead` earlier ones
-// are unfinished. When batch n is planned, exactly the batches up to n - 1 - lookahead are told, in
-// their order and their points in the order asked, whatever else has been measured by then. So
-// which task gets the batch, and its points, do not depend on how fast single trials were: a
+// are unfinished. When batch n is planned, the strategies have observed exactly the batches up to n
+// - 1 - lookahead, in their order and their points in the proposed order, independent of later
+// measurements. So the choice of task and points does not depend on the speed of single trials: a
 // resumed job proposes the same points as an uninterrupted one. Two batches keep builders and
 // runner busy. Only if the pipeline runs dry because of one slow trial is the next batch planned
 // early; the log has an entry of that.
@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kPollSeconds = 0.02;        // longest wait for a reply before planning again
 constexpr double kMinSamplingSeconds = 0.3;  // a dry pipeline waits for one slow trial
-// Batches in flight where trials are counted: measuring one takes less time than writing it.
+// Batches in flight if trials are counted: measuring one takes less time than writing it.
 constexpr std::int64_t kCountedBatches = 4;
 constexpr double kIdleSeconds = 0.002;
 constexpr double kGlanceSeconds = 1e-4;
@@ -75,11 +75,11 @@ std::vector<std::int64_t> Pipeline::TellFinishedBatches(std::int64_t upto) {
 int Pipeline::BatchSize() const {
   std::int64_t size = job_.settings.batch;
   if (budget_.LimitSeconds() > 0 && scheduler_.unstarted() > 0) {
-    // Trials may take seconds each: no task gets a second one before all have had their first.
+    // Trials may take seconds each: each task gets one trial before any task gets a second one.
     return 1;
   }
   if (job_.settings.trials > 0) {
-    // When trials are few, every task is to get some: its default config comes first.
+    // With few trials, every task gets some: its default config comes first.
     const std::int64_t left = budget_.proposals_left();
     const std::int64_t tasks = scheduler_.unstarted();
     size = std::min(size, tasks > 0 ? CeilDiv(left, tasks) : left);
@@ -133,7 +133,7 @@ Status Pipeline::Plan() {
 Status Pipeline::BeginTask(int task) {
   TaskState& state = job_.At(task);
   BeginEntry begin = proposer_.ChooseWarmStart(task);
-  // The store is the journal's until everything is written.
+  // The journal owns the store until everything is written.
   TW_RETURN_IF_ERROR(journal_.Flush());
   TW_ASSIGN_OR_RETURN(
       begin.first, StalePoints(*job_.context.store, state.space, job_.context.measurer->device()));
@@ -261,8 +261,8 @@ void Pipeline::Acknowledge(const Writer::Item& item) {
   job_.observer().TrialDone(state.report, batch.task, trial, budget_.EtaSeconds());
 }
 
-// Answers follow from the store, and races take the fastest trials. The log keeps the result that
-// the strategy was told.
+// Query results follow from the store, and races take the fastest trials. The log keeps the result
+// that the strategy observed.
 void Pipeline::StoreRevised(Trial trial) {
   job_.DropUnrequestedMetrics(trial);
   trial.attempt = measure::kRevisedAttempt;
@@ -273,7 +273,7 @@ void Pipeline::StoreRevised(Trial trial) {
     }
     const std::optional<Point> point = state->PointOf(trial.candidate);
     if (!point || !trial.verified) continue;
-    // On the front it replaces the spoilt one.
+    // On the front it replaces the falsified one.
     std::erase_if(state->measured,
                   [&point](const Observation& observed) { return observed.point == *point; });
     state->Note(job_.ObservationOf(*point, trial), true, job_.KeptFastest());
@@ -341,7 +341,7 @@ Status Pipeline::Run() {
     const bool plans = MayPlan();
     if (plans) TW_RETURN_IF_ERROR(Plan());
     TW_RETURN_IF_ERROR(TakeProposal());
-    // A strategy that only draws is done at once: its proposal is taken before the next reply.
+    // A strategy that only draws points is done at once: take its proposal before the next reply.
     for (int i = 0; i < kGlances && plans && planned_ && context.threads; ++i) {
       context.clock->SleepSeconds(kGlanceSeconds);
       TW_RETURN_IF_ERROR(TakeProposal());
@@ -352,7 +352,7 @@ Status Pipeline::Run() {
       RetireStaleTasks();
       if (!scheduler_.Next()) break;
     }
-    // With nothing in flight only the strategy and the writer are waited for.
+    // With nothing in flight only the strategy and the writer can make progress.
     if (context.measurer->in_flight() == 0 && context.threads) {
       context.clock->SleepSeconds(kIdleSeconds);
     }

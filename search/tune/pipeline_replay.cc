@@ -1,6 +1,6 @@
-// Replay of the search log. The log holds every batch that was proposed and every result that
-// became durable. Replaying it in the order of the batches brings strategies, scheduler and reports
-// to their state after the last proposal. Points without a result are submitted again.
+// Replay of the search log. The log contains every proposed batch and every durable result.
+// Replaying it in the order of the batches restores strategies, scheduler and reports to their
+// state after the last proposal. The pipeline submits points without a result again.
 #include <utility>
 
 #include "search/tune/pipeline.h"

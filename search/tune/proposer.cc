@@ -59,7 +59,7 @@ void Proposer::Propose(int task, int count, const std::vector<Observation>& resu
   if (learned != nullptr) strategy.Finish(std::move(learned));
   const bool first = state.last_batch < 0;
   strategy.Tell(results);
-  // The first model (of other tasks' trials) is waited for: without it proposals would be random.
+  // Wait for the first model (of other tasks' trials): without it proposals would be random.
   if (!learning) TrainModel(state, first || !job_.context.threads);
   Proposal asked;
   asked.task = task;

@@ -14,36 +14,37 @@
 
 namespace tilewright::search {
 
-/// The next points of a task, by its strategy.
+/// Next points of a task, from its strategy.
 struct Proposal {
   int task = 0;
-  std::vector<Point> points;   ///< none: the strategy has no more
+  std::vector<Point> points;   ///< empty: the strategy has no more
   std::vector<float> scores;   ///< parallel to points, or empty; of the strategy's model
   std::string strategy_state;  ///< after the proposal
   std::int64_t filtered = 0;   ///< see Strategy
   Status status;
 };
 
-/// Runs the strategies of a job's tasks, one proposal at a time, on a thread of its own, and trains
-/// their models on another one. Proposals use the last model meanwhile. All functions are for the
-/// thread of Tune.
+/// Proposer of a job's points: runs the strategies, one proposal at a time, on its own thread, and
+/// trains their models on another one. Proposals use the last model meanwhile. All functions are
+/// for the thread of Tune.
 class Proposer {
  public:
-  /// job outlives the proposer. pool: trials of other tasks, to learn from.
+  /// job must outlive the proposer. pool: trials of other tasks, for training.
   Proposer(TuneJob& job, WarmPool pool) : job_(job), pool_(std::move(pool)) {}
 
-  /// Without this call all work is done in Start. Errors: kUnavailable if no thread can be had.
+  /// Starts the threads. Without this call Start does all the work. Errors: kUnavailable if no
+  /// thread can be started.
   Status StartThreads();
-  /// The trials of other tasks that the task's strategy should begin with.
+  /// Trials of other tasks that initialize the task's strategy.
   BeginEntry ChooseWarmStart(int task) const;
-  /// Makes the task's strategy. Errors: kInvalidArgument for an unknown one; the strategy's.
+  /// Creates the task's strategy. Errors: kInvalidArgument for an unknown one; the strategy's.
   Status MakeStrategy(int task, const BeginEntry& begin);
-  /// Tells the task's strategy its results, and starts a proposal of `count` points. The last one
-  /// has been taken.
+  /// Reports results to the task's strategy, and starts a proposal of `count` points. Requires that
+  /// the previous proposal was taken.
   void Start(int task, int count, std::vector<Observation> results);
-  /// The proposal that was started, once it is made.
+  /// Returns the started proposal once it is complete.
   std::optional<Proposal> Take();
-  /// Time that strategies and training have taken.
+  /// Seconds spent in strategies and training.
   double model_seconds() const { return model_seconds_; }
 
  private:
@@ -55,7 +56,7 @@ class Proposer {
   std::mutex mutex_;
   std::optional<Proposal> proposal_;  // guarded by mutex_
   std::atomic<double> model_seconds_{0};
-  // Last, so that they end first: their work refers to the members above.
+  // Last, so that they are destroyed first: their work refers to the members above.
   WorkerThread training_thread_;
   WorkerThread strategy_thread_;
 };

@@ -1,5 +1,5 @@
 // Final races. The fastest single measurement of many is too fast by chance, and reports show
-// ratios: so finalists and default config are measured again, interleaved.
+// ratios. So the racer measures finalists and default config again, interleaved.
 #include "search/tune/racer.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 namespace tilewright::search {
 namespace {
 
-// A config slower than the best by more than this has no chance to win a race.
+// Finalists that are slower than the best by more than this cannot win a race.
 constexpr double kContender = 1.15;
 // Noisy trials: the true time may be half as long.
 constexpr double kNoisyContender = 2;
-// A device with a coarser resolution was calibrated in noise; a race resolves more.
+// A device with a coarser resolution was calibrated under interference; a race resolves more.
 constexpr double kMaxResolution = 0.02;
 // Among finalists this close to the fastest, the lowest index wins.
 constexpr double kSameSpeed = 0.005;
@@ -61,8 +61,8 @@ bool RaceIsCurrent(const TaskState& state) {
   return state.raced->trials < 0 || state.raced->trials == state.report.trials;
 }
 
-/// Error for a device loss during verification. A loss says nothing about the config, so a slower
-/// config must not win because of it.
+/// Error for a device loss during verification. A loss does not show an error of the config, so a
+/// slower config must not win because of it.
 Status LostWhileVerifying(const TaskState& state) {
   return Unavailable(state.key +
                      ": the device was lost while the fastest config was verified; "

@@ -15,7 +15,7 @@ namespace tilewright::search {
 /// search, when everything is durable.
 class Racer {
  public:
-  /// A search that has ended.
+  /// Finished search.
   struct Search {
     std::int64_t batches = 0;  ///< proposed in all runs of the job
     double seconds = 0;        ///< wall time in this run
@@ -33,28 +33,28 @@ class Racer {
   void ReportEarlierRaces();
 
  private:
-  /// races_left: this one and those after it, which share what is left of the budget.
+  /// races_left: this race and the remaining ones, which share the rest of the budget.
   Status RaceTask(int task, int races_left);
-  /// Without a race in this run, the report of the task shows the winner of its last race: that one
-  /// is served.
+  /// Shows the winner of the task's last race in the report if this run has no race: queries return
+  /// that one.
   static void ReportEarlierRace(TaskState& state);
-  /// For a task with unverified trials: the fastest that computes the right result is the best.
+  /// Verifies a task's unverified trials: the fastest one with a correct result is the best.
   Status VerifyFastest(TaskState& state);
   /// Verifies the rest of a task's front, and the points that replace wrong ones. verified: the
-  /// fastest, which has been.
+  /// fastest point, which is verified already.
   Status VerifyFront(TaskState& state, Point verified, std::int64_t attempt);
   /// Attempt number of a task's next race: above those of all trials in the store, since trials of
   /// a race that was interrupted keep their ids.
   Result<std::int64_t> NextAttempt(const TaskState& state) const;
   /// Stores the best of a task and its entry of the log; shows it in the report.
   Status StoreWinner(TaskState& state, const BestEntry& best, const Trial& trial);
-  /// The fastest trials, noisy ones that may be as fast, and the default config, as many as the
-  /// time left allows; none if it does not allow two.
+  /// Returns the fastest trials, noisy ones that may be as fast, and the default config, as many as
+  /// the time permits; empty if it does not permit two.
   std::vector<Observation> Finalists(const TaskState& state, double seconds_left) const;
   measure::RaceSettings RaceSettingsOf(const TaskState& state,
                                        const std::vector<Observation>& finalists,
                                        int races_left) const;
-  /// The entry of a race. winner: position of the winner, if any finalist may win.
+  /// Returns the entry of a race. winner: position of the winner, if any finalist may win.
   BestEntry WinnerOf(const TaskState& state, const std::vector<Observation>& finalists,
                      const std::vector<Trial>& raced, std::optional<std::size_t>& winner) const;
 

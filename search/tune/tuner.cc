@@ -9,8 +9,8 @@
 namespace tilewright::search {
 namespace {
 
-/// Errors: kInvalidArgument for metrics of which the target does not say all; kUnsupported for
-/// joules where the measurer does not count them.
+/// Errors: kInvalidArgument for metrics that the target lacks; kUnsupported for joules if the
+/// measurer does not measure them.
 Status CheckMetrics(const JobSettings& settings, const Target& target,
                     const measure::Measurer& measurer) {
   const std::vector<std::string>& asked = settings.metric;

@@ -1,4 +1,4 @@
-// From an expression and what is known of it to a library, and that into this process.
+// Compiles an expression into a library, and loads it into this process.
 
 #include <algorithm>
 #include <memory>
@@ -20,7 +20,7 @@ namespace inner = ::tilewright;
 
 constexpr const char* kLibraryEnd = ".so";
 
-/// Answers with the config that a caller has chosen, where the catalog has no store.
+/// Catalog answer with the caller's config, if the catalog has no store.
 class GivenConfig final : public records::ModelChooser {
  public:
   explicit GivenConfig(Candidate given) : given_(std::move(given)) {}
@@ -34,7 +34,7 @@ class GivenConfig final : public records::ModelChooser {
   Candidate given_;
 };
 
-/// Errors: kInvalidArgument for a config of something else.
+/// Errors: kInvalidArgument for a config of a different expression.
 inner::Status CheckConfig(const Candidate& candidate, const Workload& workload,
                           const Target& target) {
   if (candidate.task.workload != workload) {
@@ -48,7 +48,8 @@ inner::Status CheckConfig(const Candidate& candidate, const Workload& workload,
   return {};
 }
 
-/// Of the expression; what stands before it changes layouts of constants.
+/// Group of the expression, without the data movement before it, which changes layouts of
+/// constants.
 const OperatorReport& ReportOf(const CompiledModel& compiled) {
   const auto found = std::ranges::find_if(
       compiled.operators, [](const OperatorReport& one) { return !one.template_key.empty(); });
@@ -126,7 +127,7 @@ Status Kernel::Run(const std::vector<const void*>& inputs, void* result) const {
                                     std::to_string(wanted)));
   }
   std::vector<const void*> given = inputs;
-  given.push_back(nullptr);  // so that data() is not null without any
+  given.push_back(nullptr);  // so that data() is not null if it is empty
   void* outputs[] = {result};
   return ToPublic(ModelStatus(data_->loaded, data_->function(given.data(), outputs)));
 }

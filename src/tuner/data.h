@@ -22,10 +22,10 @@
 
 namespace tilewright::tuner {
 
-/// The status as the interface has it. The numbers are the same.
+/// Converts the status to the public interface. The numbers are the same.
 Status ToPublic(const ::tilewright::Status& status);
 
-/// What an inner function made, as the interface has it.
+/// Converts an internal result to the public interface.
 template <typename T>
 Result<T> ToPublic(::tilewright::Result<T> result) {
   if (!result.ok()) return ToPublic(result.status());
@@ -43,7 +43,7 @@ struct Expression::Data {
 struct Config::Data {
   Candidate candidate;
   std::string json;
-  /// Where its template is a text, that: a config outlives the Tuner it came from.
+  /// Schedule text of its template, if it has one: a config may outlive its Tuner.
   std::shared_ptr<const TemplateRegistry> templates;
 };
 
@@ -75,7 +75,7 @@ struct Answer::Data {
 };
 
 struct Kernel::Data {
-  LockedTempDir folder;  ///< of the library, which stays open while its file may go
+  LockedTempDir folder;  ///< of the library, which stays open even if its file is removed
   LoadedModel loaded;
   Function function = nullptr;
   OperatorReport report;
@@ -94,7 +94,7 @@ struct NetworkReport::Data {
 };
 
 struct Network::Data {
-  LockedTempDir folder;  ///< of the library, which stays open while its file may go
+  LockedTempDir folder;  ///< of the library, which stays open even if its file is removed
   LoadedModel loaded;
   Kernel::Function function = nullptr;
   Model model;
@@ -105,18 +105,18 @@ struct Tuner::Data {
   Target target;
   std::string target_text;
   std::string worker;
-  // What there is to choose from is made here, where a program begins to tune.
+  // A tuning program starts here, so this struct creates the built-in registries.
   std::shared_ptr<const TemplateRegistry> templates =
       std::make_shared<const TemplateRegistry>(TemplateRegistry::BuiltIn());
   search::StrategyRegistry strategies = search::StrategyRegistry::BuiltIn();
-  std::vector<std::string> texts;  ///< of schedules that were added, canonical, for workers
+  std::vector<std::string> texts;  ///< canonical texts of added schedules, for workers
 };
 
-/// The config as the interface has it.
+/// Converts the config to the public interface.
 Config MakeConfig(Candidate candidate, std::shared_ptr<const TemplateRegistry> templates);
 
-/// The templates and those that a store has as texts; a text that is not that of its name is left
-/// out. Errors: those of reading.
+/// Returns the built-in templates and the schedule texts of a store; skips a text that does not
+/// match its name. Errors: those of reading.
 ::tilewright::Result<std::shared_ptr<const TemplateRegistry>> WithTextsOf(
     std::shared_ptr<const TemplateRegistry> templates, const records::Store& store);
 

@@ -1,4 +1,4 @@
-// Expressions, and what reads values out of the handles.
+// Expressions, and accessors of the public handles.
 
 #include <algorithm>
 #include <utility>

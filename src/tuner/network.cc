@@ -1,4 +1,4 @@
-// Networks of model files: their tasks, searches for all of them, and compiled code.
+// Networks of model files: their tasks, tuning of all tasks, and compilation.
 
 #include <utility>
 
@@ -163,7 +163,7 @@ Status Network::Run(const std::vector<const void*>& inputs,
   if (counted.ok()) counted = CheckCount("outputs", outputs.size(), this->outputs().size());
   if (!counted.ok()) return ToPublic(counted);
   std::vector<const void*> given = inputs;
-  given.push_back(nullptr);  // so that data() is not null without any
+  given.push_back(nullptr);  // so that data() is not null if it is empty
   return ToPublic(ModelStatus(data_->loaded,
                               data_->function(given.data(), const_cast<void**>(outputs.data()))));
 }

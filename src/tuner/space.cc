@@ -1,4 +1,4 @@
-// A tuner's target and templates, and the spaces they make of an expression.
+// Target and templates of a tuner, and the spaces of expressions.
 
 #include <algorithm>
 #include <utility>
@@ -19,8 +19,8 @@ namespace {
 
 namespace inner = ::tilewright;
 
-/// As the program's --target and --threads. Errors: of what is not understood or not for machine
-/// code.
+/// Parses the target as the program's --target and --threads. Errors: kInvalidArgument for an
+/// invalid one or one without machine code.
 inner::Result<Target> ReadTarget(const std::string& text, int threads) {
   auto target = Target::Parse(text);
   if (!target.ok()) return target.status().WithContext("target");
@@ -73,7 +73,7 @@ Config ConfigOf(const Space::Data& data, inner::Config config) {
                     data.templates);
 }
 
-/// The kernel of a config that is one of this space. Errors: kInvalidArgument for one that is not.
+/// Returns the kernel of a config of this space. Errors: kInvalidArgument for other configs.
 inner::Result<inner::Kernel> KernelOf(const Space::Data& data, const Config& config) {
   const Candidate& candidate = config.data().candidate;
   if (candidate.template_key != data.key || candidate.task != data.task) {
@@ -99,7 +99,7 @@ inner::Result<std::shared_ptr<const TemplateRegistry>> WithTextsOf(
   for (const auto& [key, text] : texts) {
     auto parsed = ParseScheduleText(text, store.path());
     if (!parsed.ok() || !AcceptScheduleKey(key, *parsed)) continue;
-    // As in a catalog: one that is another text than what is known by its name is left out.
+    // As in a catalog: skip a text that differs from the known one of its name.
     [[maybe_unused]] const auto added = AddScheduleText(*all, *std::move(parsed));
   }
   return std::shared_ptr<const TemplateRegistry>(std::move(all));

@@ -1,4 +1,4 @@
-// Measuring one config, and whole searches.
+// Measures one config, and tunes expressions.
 
 #include <algorithm>
 #include <atomic>
@@ -24,7 +24,7 @@ namespace inner = ::tilewright;
 
 constexpr double kMeasureLimitSeconds = 1200;  // the measurer's own limits are far below
 
-/// The options as this library has them, whatever version of the header filled them.
+/// Returns the options with this library's layout, for any version of the header that filled them.
 struct TuneOrder {
   search::JobSettings job;
   std::vector<std::string> templates;
@@ -123,7 +123,7 @@ inner::Result<Answer> RunQuery(const Tuner::Data& tuner, const Workload& workloa
   data->explanation = answer.answer.explanation;
   data->seconds = answer.CostSeconds(&workload);
   if (const Candidate* candidate = answer.candidate()) {
-    // Of a near match it is the config of another workload or target, made to fit.
+    // A fallback record has the config of another workload or target, adapted to this one.
     Candidate own = *candidate;
     own.task = {workload, tuner.target};
     data->config = MakeConfig(std::move(own), templates);

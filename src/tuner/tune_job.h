@@ -9,8 +9,8 @@
 
 namespace tilewright::tuner {
 
-/// Searches tasks as one job. graph: names the job, which the same options resume.
-/// Errors: kInvalidArgument for bad options; those of the store, the measurer and search::Tune.
+/// Tunes tasks as one job. graph: part of the job's name; the same options resume the job. Errors:
+/// kInvalidArgument for bad options; those of the store, the measurer and search::Tune.
 ::tilewright::Result<search::TuneReport> RunTuneJob(const Tuner::Data& tuner,
                                                     const std::string& graph,
                                                     std::vector<search::TuneTask> tasks,

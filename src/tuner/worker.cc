@@ -23,7 +23,7 @@ constexpr const char* kTextOption = "--schedule-text";
 
 int Work(int argc, char** argv) {
   FixupStandardStreams();
-  // A file that may grow no more, or a reader that is gone, ends a write with an error.
+  // A write error instead of a signal at the file size limit or if the reader is gone.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   if (std::strcmp(argv[0], "run") == 0) return measure::RunWorkerMain(0, 1);
@@ -31,7 +31,7 @@ int Work(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     auto text = ParseScheduleText(argv[i + 1], kTextOption);
     auto added = text.status();
-    if (added.ok()) {  // by its former name as well: orders have the names that records have
+    if (added.ok()) {  // by its former name as well: orders contain the names in records
       ScheduleText former = *text;
       former.key = LegacyScheduleKey(former);
       added = AddScheduleText(templates, *std::move(text));
@@ -50,7 +50,7 @@ std::string LibraryFile() {
   Dl_info info;
   if (::dladdr(reinterpret_cast<const void*>(&tilewright_tuner_work), &info) == 0) return {};
   if (info.dli_fname == nullptr) return {};
-  // The folder that it was found from may be another one later.
+  // The working folder may change later.
   char* whole = ::realpath(info.dli_fname, nullptr);
   std::string path = whole != nullptr ? whole : info.dli_fname;
   std::free(whole);
@@ -78,7 +78,7 @@ std::string InstalledWorker() {
   }
   TW_ASSIGN_OR_RETURN(
       auto settings, session::MeasurerSettings(workers, tuner.target, {}, {}, session::IgnoreNote));
-  settings.runner.probe_baseline_file.clear();  // a library writes nothing beside the store
+  settings.runner.probe_baseline_file.clear();  // a library writes no files other than the store
   return measure::ProcessMeasurer::Create(std::move(settings));
 }
 

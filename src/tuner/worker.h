@@ -9,19 +9,19 @@
 
 namespace tilewright::tuner {
 
-/// The file this library is in; empty if the loader does not say.
+/// Returns the path of this library; empty if the loader does not report it.
 std::string LibraryFile();
 
-/// The worker that was installed beside this library.
+/// Returns the path of the worker program that is installed next to this library.
 std::string InstalledWorker();
 
-/// A measurer for the tuner's target whose workers are its worker program with this library.
-/// Errors: kNotFound without that program; those of ProcessMeasurer::Create.
+/// Creates a measurer for the tuner's target whose workers are its worker program with this
+/// library. Errors: kNotFound without that program; those of ProcessMeasurer::Create.
 ::tilewright::Result<std::unique_ptr<measure::ProcessMeasurer>> StartMeasurer(
     const Tuner::Data& tuner);
 
 }  // namespace tilewright::tuner
 
-/// What the worker program calls: "build" or "run" in argv[0], then `--schedule-text TEXT` for each
-/// schedule. returns the exit code.
+/// Entry point of the worker program: "build" or "run" in argv[0], then `--schedule-text TEXT` for
+/// each schedule. Returns the exit code.
 extern "C" __attribute__((visibility("default"))) int tilewright_tuner_work(int argc, char** argv);
