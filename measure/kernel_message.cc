@@ -117,7 +117,7 @@ Status CompleteKernel(KernelSpec& kernel, const TaskTable& tasks) {
 
 Result<const TaskInfo*> TaskOf(std::uint64_t number, const TaskTable& tasks) {
   const TaskInfo* task = tasks.Find(number);
-  if (task == nullptr) return Corrupt("message: task " + std::to_string(number) + " was not told");
+  if (task == nullptr) return Corrupt("message: task " + std::to_string(number) + " is unknown");
   return task;
 }
 

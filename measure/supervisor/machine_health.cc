@@ -130,7 +130,7 @@ void MachineHealth::Stop(const std::string& why) {
   under_diagnosis_.clear();
   jobs_.AbandonAll(Unavailable("nothing can be measured here: " + OneLine(why) + "; " +
                                AdviceFor(why, folder_) +
-                               ". Nothing of this is kept as a result; the same command goes on"));
+                               ". These failures are not stored; rerun the command to resume"));
 }
 
 }  // namespace tilewright::measure

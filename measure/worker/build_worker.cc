@@ -103,7 +103,7 @@ int BuildWorkerMain(const TemplateRegistry& templates, int in_fd, int out_fd) {
     if (MessageType(message) == "prepare") {
       TW_ASSIGN_OR_RETURN(auto order, ReferenceOrderFrom(message));
       const TaskInfo* task = tasks.Find(order.task);
-      if (task == nullptr) return Corrupt("message: a reference for a task that was not told");
+      if (task == nullptr) return Corrupt("message: a reference for an unknown task");
       return SendMessage(pipes, ToJson(Prepare(order, *task)));
     }
     if (MessageType(message) == "probe") {
