@@ -24,7 +24,7 @@ struct OptionalDataTypeCodec {
   }
 };
 
-// Described beside their structs' namespace, where Describe is looked up.
+// In their structs' namespace, where lookup finds Describe.
 
 static void Describe(auto& fields, DescribedAs<TensorType> auto& type) {
   fields("shape", type.shape);

@@ -318,7 +318,7 @@ std::vector<sock_filter> SandboxFilter(SandboxArch arch, std::uint32_t pid) {
   constexpr std::uint32_t kSetVma = 0x53564d41;  // names of mappings
   program.AllowValues(kPrctl, 0, {PR_SET_NAME, PR_GET_NAME, PR_GET_DUMPABLE, kSetVma});
   program.AllowValues(kIoctl, 1, {TCGETS});  // whether it is a terminal
-  // Not who gets the signals of a descriptor (F_SETOWN), nor when (F_SETSIG, O_ASYNC).
+  // Not the recipient of signals of a descriptor (F_SETOWN), nor their time (F_SETSIG, O_ASYNC).
   program.AllowValues(kFcntl, 1, {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL});
   program.AllowReadingLimits();
   program.Add(kTrap);

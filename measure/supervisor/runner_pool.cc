@@ -41,7 +41,7 @@ bool RunnerPool::DispatchTo(Worker& worker) {
   if (DispatchProbe(worker)) return true;
   if (context_.health.halted()) return false;
   if (worker.busy() && StateOf(worker).alone)
-    return false;  // nor does anything run beside it there
+    return false;  // nor do other tasks run in parallel there
   return DispatchRace(worker) || DispatchRun(worker);
 }
 
