@@ -1,5 +1,5 @@
-// Counters of energy: RAPL's as files, NVML's through the driver's library; and joules of a call,
-// from how much a counter grows between two of its steps while the call is made again and again.
+// Energy counters: RAPL's as files, NVML's through the driver's library. The joules of a call come
+// from the increase of a counter between two of its updates during repeated calls.
 
 #include "measure/energy.h"
 
@@ -27,14 +27,14 @@ namespace {
 constexpr std::string_view kZone = "intel-rapl:";  // of AMD's processors, too
 constexpr double kSpanSeconds = 0.1;
 constexpr int kMinSteps = 4;
-/// By how much more than what its ends may be off by a span is longer.
+/// Minimum ratio of a span to the error of its ends.
 constexpr double kSpanOfEnds = 50;
-/// Long calls see few steps.
+/// Long calls see few updates.
 constexpr double kLongSpanSeconds = 1;
-/// No counter stands still for so many of its steps.
+/// A counter that does not advance for this many update periods has stopped.
 constexpr double kMaxSteps = 500;
 
-/// Names of the zones that are no part of another one, in order.
+/// Names of the top-level zones, in order.
 std::vector<std::string> ZonesIn(const std::string& folder) {
   std::vector<std::string> zones;
   DIR* const entries = ::opendir(folder.c_str());
@@ -49,7 +49,7 @@ std::vector<std::string> ZonesIn(const std::string& folder) {
   return zones;
 }
 
-/// Attributes are a line; they say of themselves that they are longer.
+/// Attributes are one line; the reported file size is larger.
 Result<std::int64_t> ReadNumber(int descriptor, const std::string& path) {
   std::array<char, 32> text{};
   const ssize_t count = ::pread(descriptor, text.data(), text.size(), 0);
@@ -141,7 +141,7 @@ Status CheckCounterAdvances(EnergyCounter& counter, Clock& clock) {
 
 Result<double> JoulesPerCall(Benchmarkable& benchmarkable, EnergyCounter& counter, Clock& clock,
                              double call_seconds) {
-  // Short calls in batches, so that looking at the counter takes next to nothing of the span.
+  // Batches of short calls, so that reading the counter takes a negligible part of the span.
   const double batch_seconds = counter.update_period_seconds() / 4;
   const double wanted = call_seconds > 0 ? std::ceil(batch_seconds / call_seconds) : 1;
   const auto batch = static_cast<std::int64_t>(std::clamp(wanted, 1.0, 1e6));
@@ -150,7 +150,7 @@ Result<double> JoulesPerCall(Benchmarkable& benchmarkable, EnergyCounter& counte
   double first_joules = 0, since = clock.MonotonicSeconds(), stepped = since, looked = since;
   double longest = 0;  // of the batches
   std::int64_t calls = 0;
-  int steps = -1;  // since the first one that was seen, where counting begins
+  int steps = -1;  // since the first observed update, where counting begins
   while (true) {
     if (!benchmarkable.Run(batch)) return Unavailable("a call has failed while energy was counted");
     calls += batch;
@@ -170,8 +170,8 @@ Result<double> JoulesPerCall(Benchmarkable& benchmarkable, EnergyCounter& counte
       calls = 0;
       continue;
     }
-    // A step is seen up to a batch late; of batches that are longer than steps, what was counted is
-    // up to a step old.
+    // The loop sees an update up to a batch late; if batches are longer than updates, the count is
+    // up to an update old.
     const double ends = std::min(longest, counter.update_period_seconds());
     const double wanted_span = std::max(kSpanSeconds, kSpanOfEnds * ends);
     const bool enough = (span >= wanted_span && steps >= kMinSteps) || span >= kLongSpanSeconds;
@@ -202,7 +202,7 @@ Status CheckGpu(const RunWorkerSettings& settings) {
 }  // namespace
 
 Status CheckEnergyCounter(const Target& target, const RunWorkerSettings& settings) {
-  // What a driver launches is counted by the driver.
+  // The driver measures the kernels that it launches.
   return DeviceTraitsOf(target).launches_grids ? CheckGpu(settings) : CheckPackages(settings);
 }
 

@@ -17,19 +17,22 @@ namespace {
 
 constexpr int kAccumulators = 8;        // two units times four cycles of latency
 constexpr int kStep = 128;              // floats per inner step, whatever the vector width
-constexpr double kNominalRounds = 650;  // what durations are given for
+constexpr double kNominalRounds = 650;  // amount of work that durations refer to
 
-// Of each level's buffer. The middle ones end where second- and third-level caches of today do.
+// Size of each level's buffer. The middle ones end at the size of current second- and third-level
+// caches.
 constexpr std::int64_t kFirstLevelBytes = 48 << 10;
 constexpr std::int64_t kProbeBytes[MemoryInterferenceProbe::kLevels] = {0, 256 << 10, 4 << 20,
                                                                         16 << 20};
-// Lines of it that one run reads, for 70 to 200 us.
+// Number of its lines that one run reads, for 70 to 200 us.
 constexpr std::int64_t kProbeLines[MemoryInterferenceProbe::kLevels] = {0, 1 << 17, 1 << 16,
                                                                         1 << 15};
-// ... and of the level's whole buffer, before: others' data lay in the caches, which is no noise.
+// ... and the same for the whole buffer, run first: other data occupied the caches, which is not
+// interference.
 constexpr std::int64_t kWarmLines[MemoryInterferenceProbe::kLevels] = {0, 1 << 12, 1 << 16, 0};
 constexpr double kProbeTolerance[MemoryInterferenceProbe::kLevels] = {0, 0.1, 0.25, 0.5};
-// From line to line, an odd number of lines: every line is met, and no prefetcher sees the order.
+// Stride from line to line, an odd number of lines: it visits every line, and no prefetcher
+// predicts the order.
 constexpr std::int64_t kProbeStep = std::int64_t{64} * 40503;
 
 #if defined(__x86_64__)
@@ -114,7 +117,7 @@ double InterferenceProbe::Run() {
 
 double InterferenceProbe::RunSeconds() {
   SystemClock clock;
-  sink_ += Work(data_, kFloats, 1);  // into the cache: what ran before has its own data there
+  sink_ += Work(data_, kFloats, 1);  // loads the cache, which contains the data of earlier work
   const double start = clock.MonotonicSeconds();
   sink_ += Work(data_, kFloats, rounds_);
   return clock.MonotonicSeconds() - start;
@@ -140,7 +143,7 @@ MemoryInterferenceProbe::MemoryInterferenceProbe() {
   data_.reset(static_cast<char*>(std::aligned_alloc(kHugePage, bytes)));
   if (data_ == nullptr) return;
 #if defined(MADV_HUGEPAGE)
-  // Without them it is slower, always by as much.
+  // Without large pages it is slower, always by the same factor.
   (void)::madvise(data_.get(), bytes, MADV_HUGEPAGE);
 #endif
   std::memset(data_.get(), 1, bytes);

@@ -1,6 +1,6 @@
-// What a builder says of a kernel comes from another process, often from another machine. The
-// runner takes sizes, positions and names from it, so each is checked before anything is made of
-// it. Names of libraries are the most dangerous: they end in a call of the system's loader.
+// Check of a kernel message, which comes from another process, often from another machine. The
+// runner uses sizes, positions and names from it, so each is checked first. Names of libraries are
+// the most dangerous: the system's loader receives them.
 
 #include "measure/kernel_check.h"
 
@@ -35,7 +35,7 @@ Status Bad(const std::string& field, const std::string& what) {
   return Corrupt("message: " + field + ": " + what);
 }
 
-/// Of a text that may be anything: short, and without control characters.
+/// Checks a free text: short, and without control characters.
 std::string Shown(const std::string& text) {
   constexpr std::size_t kMaxShown = 80;
   return "'" + Printable(text.substr(0, kMaxShown)) + "'";
@@ -55,7 +55,7 @@ std::int64_t BytesOfType(std::int64_t type) {
   return type == TW_LIBRARY_S8 || type == TW_LIBRARY_U8 ? 1 : 0;
 }
 
-/// Bytes of the kernel's argument at this place: its parameters, then its workspaces.
+/// Returns the bytes of the kernel's argument at this index: its parameters, then its workspaces.
 std::optional<std::int64_t> BytesAt(const KernelSpec& kernel, int position) {
   const auto parameters = std::ssize(kernel.signature.parameters);
   const auto workspaces = std::ssize(kernel.workspace_bytes);
@@ -111,7 +111,7 @@ Status CheckLibraryCall(const KernelSpec& kernel, const CudaLibraryCall& call) {
     return number >= 0 && number <= std::numeric_limits<std::int32_t>::max();
   });
   const bool convolution = shape.kind == TW_LIBRARY_CONVOLUTION;
-  // A product names none of these.
+  // A product has none of these.
   const bool steps = shape.groups >= 1 && shape.stride_h >= 1 && shape.stride_w >= 1 &&
                      shape.dilation_h >= 1 && shape.dilation_w >= 1;
   if (!sizes || (!convolution && shape.kind != TW_LIBRARY_MATMUL) || (convolution && !steps)) {

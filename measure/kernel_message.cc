@@ -24,12 +24,12 @@ struct OptionalDataTypeCodec {
   }
 };
 
-// Described beside their structs' namespace, where Describe is looked up.
+// In their structs' namespace, where lookup finds Describe.
 
 static void Describe(auto& fields, DescribedAs<TensorType> auto& type) {
   fields("shape", type.shape);
   fields("dtype", type.dtype, DataTypeCodec());
-  // More than an address space holds would overflow sizes.
+  // Larger values would overflow sizes.
   constexpr double kMaxElements = 1e14;
   double elements = 1;
   for (const std::int64_t extent : type.shape) {
@@ -59,7 +59,7 @@ static void Describe(auto& fields, DescribedAs<CudaLaunch> auto& launch) {
   fields("shared_bytes", launch.shared_bytes);
   auto& call = launch.library;
   if (!fields.Optional("library", !call.file.empty(), call.file)) return;
-  // A call without a library would be run as a kernel that has passed none of a kernel's checks.
+  // A call without a library would run as a kernel without a kernel's checks.
   fields.Require(!call.file.empty(), "library is empty");
   fields("operation", call.operation);
   fields("shape", call.shape);
@@ -117,7 +117,7 @@ Status CompleteKernel(KernelSpec& kernel, const TaskTable& tasks) {
 
 Result<const TaskInfo*> TaskOf(std::uint64_t number, const TaskTable& tasks) {
   const TaskInfo* task = tasks.Find(number);
-  if (task == nullptr) return Corrupt("message: task " + std::to_string(number) + " was not told");
+  if (task == nullptr) return Corrupt("message: task " + std::to_string(number) + " is unknown");
   return task;
 }
 
@@ -128,7 +128,7 @@ std::string ArtifactName(std::string_view bytes) {
 Status CheckArtifact(const std::string& path, const std::string& name) {
   struct stat info {};
   if (name.empty() || ::stat(path.c_str(), &info) != 0) return {};
-  // A file of another length is not read: it may be of any length.
+  // Files of another length are not read: they may be of any length.
   const bool length = name.ends_with("." + std::to_string(info.st_size));
   TW_ASSIGN_OR_RETURN(const auto bytes,
                       length ? ReadFile(path) : Result<std::string>(std::string()));

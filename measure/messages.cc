@@ -1,5 +1,5 @@
-// Each message as a JSON object and back. A member that is missing, or of another type, is an error
-// that names it: the other side may be another version of this program, or broken.
+// Messages as JSON objects: encoding and decoding. A member that is missing, or of another type, is
+// an error that names it: the sender may be another version of this program, or defective.
 
 #include "measure/messages.h"
 

@@ -13,14 +13,14 @@ namespace {
 constexpr std::int64_t kMaxBaselineFileBytes = 1 << 16;
 constexpr double kBaselineFileSeconds = 12 * 3600;
 constexpr std::size_t kBaselineRuns = 16;
-constexpr std::int64_t kProbeLevels = 2;  // raised when a canary's work changes
+constexpr std::int64_t kProbeLevels = 2;  // raise it if a probe's work changes
 
 struct ProbeBaselineRun {
   double began = 0;  ///< unix seconds
   ProbeBaselines seconds{};
 };
 
-/// Runs in the file, oldest first; none that is not understood.
+/// Reads the runs in the file, oldest first; skips invalid ones.
 std::vector<ProbeBaselineRun> RunsIn(const std::string& path, const std::string& device,
                                      double unix_seconds) {
   std::vector<ProbeBaselineRun> runs;

@@ -6,7 +6,7 @@
 namespace tilewright::measure {
 namespace {
 
-/// The second fastest of several, so that one round's luck does not make all others look slow.
+/// Second fastest of several values, so that one fast round does not make all others appear slow.
 double FloorOf(std::vector<double> lows) {
   if (lows.empty()) return 0;
   std::sort(lows.begin(), lows.end());
@@ -49,7 +49,7 @@ void RaceJudge::FindFloors() {
   }
 }
 
-/// All of them anew: a faster round shows that earlier ones were not quiet.
+/// Classifies all rounds again: a faster round shows that earlier ones were not clean.
 void RaceJudge::JudgeRounds() {
   std::vector<std::vector<double>> own(rounds()), known(rounds());
   for (const Racer& racer : racers_) {
@@ -68,7 +68,7 @@ void RaceJudge::JudgeRounds() {
   const bool memory_matters = MemoryMatters();
   for (std::size_t round = 0; round < rounds(); ++round) {
     if (own[round].empty()) continue;
-    // The racers themselves are better witnesses than any canary.
+    // The contenders themselves are a better indicator than any probe.
     const bool as_known = known[round].empty()
                               ? ProbesClean(round, memory_matters)
                               : Median(known[round]) <= 1 + settings_.known_tolerance;
@@ -77,8 +77,8 @@ void RaceJudge::JudgeRounds() {
   }
 }
 
-/// Rounds that took the same though memory was delayed by more in some of them than in others: the
-/// least delay among them hides at most what it is of that difference.
+/// Returns false if rounds took the same time with different memory delays: the smallest of these
+/// delays hides at most a fraction of their difference.
 bool RaceJudge::MemoryMatters() const {
   std::vector<double> delays;
   for (std::size_t round = 0; round < rounds(); ++round) {

@@ -39,8 +39,8 @@ class RaceJudge {
     double same_time = 0.01;         ///< rounds that differ by less count as equal
     double memory_bias = 0.02;       ///< maximum memory delay that such rounds can hide
     double converged_noise = 0.004;  ///< a race decides between close ones
-    double out_ratio =
-        1.02;  ///< a contender that is slower than the leader by more in most rounds is out
+    /// A contender that is slower than the leader by more in most rounds is out.
+    double out_ratio = 1.02;
     std::size_t out_rounds = 4;    ///< minimum number of rounds before a contender can be out
     std::size_t clean_rounds = 6;  ///< minimum number of clean rounds before a contender converges
     std::size_t min_converged_samples = 12;

@@ -6,19 +6,19 @@
 namespace tilewright::measure {
 namespace {
 
-/// Between two canaries of the kernel's level of memory: a few slices, and several times what the
-/// call costs that brings the kernel's tensors back afterwards.
+/// Interval between two runs of the probe of the kernel's memory level: a few slices, and several
+/// times the duration of the call that loads the kernel's tensors again.
 constexpr double kMemorySectionSeconds = 8e-3;
 constexpr double kMemorySectionCalls = 8;
 
-/// Whether the caches are to be emptied before each sample.
+/// Returns whether the caches must be flushed before each sample.
 bool Flushes(const SamplingSettings& settings, double call_seconds) {
   return settings.flush_bytes > 0 && call_seconds >= settings.flush_above_seconds;
 }
 
 }  // namespace
 
-/// One where the caches are emptied before each.
+/// Returns 1 if the caches are flushed before each call.
 std::int64_t BatchOf(const SamplingSettings& settings, double call_seconds) {
   if (Flushes(settings, call_seconds) || call_seconds <= 0) return 1;
   const double calls = std::ceil(settings.batch_seconds / call_seconds);
@@ -27,7 +27,7 @@ std::int64_t BatchOf(const SamplingSettings& settings, double call_seconds) {
 
 namespace {
 
-/// Canary before a slice. The one after the previous slice serves if nothing came between.
+/// Runs the probe before a slice. The one after the previous slice serves if they are adjacent.
 double ProbeBefore(Benchmarkable& benchmarkable, Clock& clock, NoiseFilter& gate, SampleSet& set) {
   if (!set.probe_times.empty()) return set.probe_times.back();
   const double probe = benchmarkable.ProbeSeconds();
@@ -36,7 +36,7 @@ double ProbeBefore(Benchmarkable& benchmarkable, Clock& clock, NoiseFilter& gate
   return probe;
 }
 
-/// quiet: samples between quiet canaries of the core.
+/// clean: samples between clean probe runs of the core.
 bool HasConverged(const SamplingSettings& settings, const SampleSet& set,
                   const std::vector<double>& clean) {
   if (set.seconds < settings.min_sampling_seconds) return false;
@@ -48,8 +48,8 @@ bool IsClearlyWorse(const SamplingSettings& settings, const SampleSet& set, doub
   if (best_seconds <= 0) return false;
   const double fastest = *std::min_element(set.all.begin(), set.all.end());
   if (fastest > settings.cutoff_factor * best_seconds) return true;
-  // Disturbed samples are too slow, never too fast: the fastest one above the line is proof
-  // enough once there are a few.
+  // Noise makes samples slower, never faster: if the fastest of a few samples is above the limit,
+  // the candidate is.
   return set.all.size() >= 5 && fastest > settings.early_stop_factor * best_seconds;
 }
 
@@ -61,17 +61,17 @@ double BudgetSeconds(const SamplingSettings& settings, const SampleSet& set,
   return clean.empty() ? 2 * budget : budget;
 }
 
-/// quiet: what the memory canary says of samples is kept with them, and costs no time.
+/// clean: with a memory probe, its verdict is stored with the samples at no cost.
 bool IsEnough(const SamplingSettings& settings, const SampleSet& set,
               const std::vector<double>& clean, double best_seconds) {
   if (IsClearlyWorse(settings, set, best_seconds)) return true;
   if (HasConverged(settings, set, clean)) return true;
   if (static_cast<int>(set.all.size()) >= settings.max_samples) return true;
-  // Two samples at least, however long a call takes: one says nothing about the noise.
+  // At least two samples, however long a call takes: one sample shows no noise.
   return set.all.size() >= 2 && set.seconds >= BudgetSeconds(settings, set, clean, best_seconds);
 }
 
-/// Samples between two memory canaries.
+/// Samples between two runs of the memory probe.
 class MemorySection {
  public:
   MemorySection(Benchmarkable& benchmarkable, Clock& clock, MemoryDelayEstimator* watch,
@@ -93,8 +93,7 @@ class MemorySection {
   void Begin() {
     first_clean_ = set_.clean.size();
     begun_seconds_ = set_.seconds;
-    // The canary has taken the tensors' place in the caches. A long call brings them back by
-    // itself.
+    // The probe has evicted the tensors from the caches. A long call loads them again by itself.
     constexpr double kLongCallSeconds = 5e-3;
     if (!any_probe_ || call_seconds_ >= kLongCallSeconds) return;
     const double start = clock_.MonotonicSeconds();
@@ -112,7 +111,7 @@ class MemorySection {
     }
     before_clean_ = after_clean;
   }
-  /// Samples between quiet canaries of the core, those that were taken back too.
+  /// Samples between clean probe runs of the core, including those that were reclassified.
   std::vector<double> CoreClean() const {
     std::vector<double> clean = set_.clean;
     clean.insert(clean.end(), taken_back_.begin(), taken_back_.end());
@@ -209,7 +208,8 @@ SampleSet CollectSamples(Benchmarkable& benchmarkable, Clock& clock, NoiseFilter
 }
 
 double CallLimitSeconds(double best_seconds) {
-  if (best_seconds <= 0) return 10;  // nothing is known: even a poor schedule of a large layer ends
+  if (best_seconds <= 0)
+    return 10;  // without a known time: even a poor schedule of a large layer ends within this
   return std::max(1.0, 20 * best_seconds);
 }
 

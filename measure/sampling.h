@@ -11,10 +11,9 @@ namespace tilewright::measure {
 
 /// Settings for timing one candidate.
 struct SamplingSettings {
-  double batch_seconds =
-      50e-6;  ///< minimum duration of one sample: the clock's resolution is about 50 ns
-  double slice_seconds = 2e-3;              ///< samples between two probe runs
-  double budget_seconds = 0.015;            ///< for a candidate that is not near the best
+  double batch_seconds = 50e-6;   ///< minimum of one sample: the clock ticks in about 50 ns
+  double slice_seconds = 2e-3;    ///< samples between two probe runs
+  double budget_seconds = 0.015;  ///< for a candidate that is not near the best
   double contender_budget_seconds = 0.032;  ///< for one that may be the best
   double contender_factor = 1.05;           ///< "near the best": at most this multiple of it
   double converged_noise = 0.01;            ///< stop when the interval's half-width is below this

@@ -25,7 +25,7 @@ struct Interval {
 
 constexpr double kQuantile = Estimate::kQuantile;
 
-/// Between two samples their mix.
+/// Interpolates between two samples.
 double QuantileOfSorted(const std::vector<double>& sorted) {
   if (sorted.empty()) return 0;
   const double rank = kQuantile * static_cast<double>(sorted.size() - 1);
@@ -59,7 +59,7 @@ Estimate EstimateOf(std::span<const double> samples) {
   Estimate estimate;
   estimate.value = QuantileOfSorted(sorted);
   if (sorted.size() == 1) {
-    estimate.noise = 1;  // one sample says nothing about its spread
+    estimate.noise = 1;  // one sample shows no spread
   } else if (estimate.value > 0) {
     const Interval interval = IntervalOfSorted(sorted);
     estimate.noise = (interval.high - interval.low) / 2 / estimate.value;
@@ -73,8 +73,8 @@ double ResolutionOf(std::span<const double> values) {
     const double mean = (values[i] + values[i + 1]) / 2;
     if (mean > 0) differences.push_back(std::abs(values[i] - values[i + 1]) / mean);
   }
-  // 1.96 standard deviations of a difference whose mean is zero by construction. The median tells
-  // them from a single pair that something else disturbed; 1.4826 is for normal differences.
+  // 1.96 standard deviations of a difference whose mean is zero by construction. The median is
+  // robust against a single disturbed pair; 1.4826 is the factor for normal differences.
   return 1.96 * 1.4826 * Median(differences);
 }
 

@@ -25,7 +25,7 @@ struct BeginEntry {
   std::vector<Point> first;  ///< none in logs of earlier versions
 };
 
-/// "ask": proposal of batch `batch` of the job, after the strategy observed the batches `told`.
+/// "ask": proposal of batch `batch` of the job, after the strategy observed the batches `observed`.
 struct AskEntry {
   std::int64_t batch = 0;  ///< counted over all tasks of the job, from 0
   std::vector<std::int64_t> observed;

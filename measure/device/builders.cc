@@ -1,5 +1,5 @@
-// How candidates are built, in each form that code has. Loops are lowered and generated alike; what
-// is left of them for the runner, a library to load or the text of grids to launch, differs.
+// Builds of candidates, for each artifact format. Loops are lowered and generated alike; the
+// runner's artifact differs: a library to load or the text of grids to launch.
 
 #include "measure/device/builders.h"
 
@@ -16,13 +16,15 @@
 namespace tilewright::measure {
 namespace {
 
-/// What the system refused (no room, no memory, no descriptors) is not the candidate's fault.
+/// A resource that the system denied (disk space, memory, descriptors) is not the candidate's
+/// failure.
 FaultDomain FaultDomainOf(const Status& status) {
   return status.code() == StatusCode::kUnavailable ? FaultDomain::kMachine
                                                    : FaultDomain::kUndetermined;
 }
 
-/// Makes the artifact of generated code, and tells the kernel what the runner cannot see in it.
+/// Writes the artifact of generated code, and adds the members to the kernel that the artifact does
+/// not contain.
 using WriteArtifact = Status (*)(const Program&, const std::string& object, const BuildOrder&,
                                  KernelSpec&);
 

@@ -10,12 +10,12 @@
 namespace tilewright::measure {
 namespace {
 
-/// A crashed owner's device is free once the system has cleared it away.
+/// A crashed owner's device is free once the system has released it.
 constexpr double kLockSeconds = 10;
-/// The second-level cache is emptied with twice its size: it is no plain LRU.
+/// Twice the size of the second-level cache flushes it: it is not a plain LRU.
 constexpr std::int64_t kFlushFactor = 2;
-/// Shorter kernels are replayed in batches of that length, with warm caches: an event's clock ticks
-/// in 0.5 us.
+/// Shorter kernels run in batches of this length, with warm caches: an event's clock has a
+/// resolution of 0.5 us.
 constexpr double kFlushAboveSeconds = 50e-6;
 constexpr double kBatchSeconds = 200e-6;
 
@@ -58,7 +58,7 @@ Status CudaRunner::Open() {
   auto device_state = std::make_unique<CudaDeviceState>();
   TW_ASSIGN_OR_RETURN(auto api, CudaApi::Open(settings_.library));
   TW_ASSIGN_OR_RETURN(auto found, DescribeCudaDevice(api, settings_.ordinal));
-  // Before there is a context: making one disturbs whoever measures.
+  // Runs before a context exists: creating one disturbs other measurements.
   TW_ASSIGN_OR_RETURN(device_state->lock, DeviceLock::Take(settings_.lock_folder,
                                                            "cuda-" + found.bus_id, kLockSeconds));
   TW_ASSIGN_OR_RETURN(device_state->session,
@@ -118,7 +118,7 @@ std::vector<RunReply> CudaRunner::Race(const RunOrder& order, OperandCache& oper
   std::vector<std::unique_ptr<Contestant>> contestants;
   for (std::size_t i = 0; i < items.size(); ++i) {
     contestants.push_back(nullptr);
-    if (broken()) {  // by one before it
+    if (broken()) {  // by an earlier one
       replies[i] = WithDeviceState(LostWithAnother(items[i]));
       continue;
     }
@@ -143,7 +143,8 @@ std::vector<RunReply> CudaRunner::Race(const RunOrder& order, OperandCache& oper
       [] { return RoundInterference(); });
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (contestants[i] == nullptr) continue;
-    // The first reply of a contestant that was cut off says why; the others' device is gone.
+    // The first reply of a contestant that was aborted contains the cause; the others' device is
+    // lost.
     if (broken() && contestants[i]->evaluation.needs_timing()) {
       replies[i] = WithDeviceState(LostWithAnother(items[i]));
       continue;

@@ -1,6 +1,6 @@
-// A candidate on a GPU. Everything that it touches lies in one piece of the device's memory, with
-// zones of known bytes between; after each run the zones and the inputs are compared with what they
-// held.
+// Candidate on a GPU. One allocation of device memory contains all of its tensors, with zones of a
+// known byte pattern between them. After each run the zones and the inputs are compared with their
+// original contents.
 
 #include "measure/device/cuda_kernel.h"
 
@@ -14,7 +14,7 @@
 namespace tilewright::measure {
 namespace {
 
-constexpr std::int64_t kZoneBytes = 256;  // also what the driver aligns allocations to
+constexpr std::int64_t kZoneBytes = 256;  // also the driver's alignment of allocations
 constexpr std::uint8_t kZonePattern = 0xB7;
 
 std::span<const std::byte> BytesOf(const GuardedMemory& memory) {
@@ -25,7 +25,7 @@ std::span<const std::byte> BytesOf(const GuardedMemory& memory) {
 
 void CudaKernel::Use(const OperandCache::KernelOperands& kernel_operands) {
   kernel_operands_ = &kernel_operands;
-  // The workbench may have made the inputs anew, elsewhere in memory.
+  // The operand cache may have created the inputs again, elsewhere in memory.
   for (std::size_t set = 0; set < kInputSets.size(); ++set) {
     for (std::size_t i = 0; i < inputs_[set].size(); ++i) {
       pieces_[inputs_[set][i]].from = kernel_operands.inputs[set][i];
@@ -79,7 +79,7 @@ std::uint64_t CudaKernel::AddressOf(const Piece& piece) const {
   return memory_.address() + static_cast<std::uint64_t>(piece.offset);
 }
 
-/// The zones reach from the last byte of a piece to the first one of the next.
+/// The zones extend from the last byte of a piece to the first one of the next.
 Status CudaKernel::FillZones() {
   std::int64_t end = 0;
   const auto fill = [&](std::int64_t begin) {
@@ -169,7 +169,7 @@ bool CudaKernel::Run(std::int64_t calls) {
 void CudaKernel::Flush(std::int64_t bytes) {
   if (device_state_.flush.bytes() < bytes) {
     auto memory = device_state_.session->Allocate(bytes);
-    if (!memory.ok()) return;  // a full device: the caches stay as they are
+    if (!memory.ok()) return;  // no memory left on the device: the caches stay unchanged
     device_state_.flush = *std::move(memory);
   }
   if (status_.ok()) status_ = device_state_.session->Fill(device_state_.flush.address(), 0, bytes);

@@ -19,7 +19,7 @@ namespace tilewright::measure {
 
 namespace {
 
-/// " (process 77 of user 1000)": whose lock of the file it is, as far as the system tells.
+/// Returns " (process 77 of user 1000)": the owner of the file's lock, if the system reports it.
 std::string HolderText(int fd) {
   struct stat file {};
   if (::fstat(fd, &file) != 0) return {};
@@ -41,13 +41,13 @@ std::string HolderText(int fd) {
   return {};
 }
 
-/// Descriptor of a file that belongs to this user and that no other one can open; -1: there is
-/// none.
+/// Returns a descriptor of a file that belongs to this user and that no other user can open; -1 on
+/// failure.
 int OpenOwnFile(const std::string& path) {
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   int fd = ::open(path.c_str(), kFlags);
   if (fd < 0 && errno == ENOENT) fd = ::open(path.c_str(), kFlags | O_CREAT | O_EXCL, 0600);
-  if (fd < 0 && errno == EEXIST) fd = ::open(path.c_str(), kFlags);  // made just now
+  if (fd < 0 && errno == EEXIST) fd = ::open(path.c_str(), kFlags);  // created concurrently
   struct stat file {};
   const bool own = fd >= 0 && ::fstat(fd, &file) == 0 && S_ISREG(file.st_mode) &&
                    file.st_uid == ::geteuid() && (file.st_mode & 077) == 0;
@@ -73,7 +73,7 @@ Result<DeviceLock> DeviceLock::Take(const std::string& folder, const std::string
   std::string path = folder + "/tilewright-device-";
   for (const char c : name) path += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
   path += ".lock";
-  // Whoever made the file: to lock it, reading suffices. With O_CREAT the kernel may refuse to open
+  // Read access suffices to lock a file of any owner. With O_CREAT the kernel may refuse to open
   // another user's file there (fs.protected_regular).
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
   int fd = ::open(path.c_str(), kFlags);

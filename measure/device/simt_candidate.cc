@@ -18,12 +18,12 @@ namespace {
 
 SimtResult Ended(Outcome outcome, const Status& status) { return {outcome, status.message(), 0}; }
 
-/// The kernel on one set of inputs. nullopt if its result is right.
+/// Runs the kernel on one input set. Returns nullopt if its result is correct.
 std::optional<Failure> RunOn(InputSet set, const OperandCache::KernelOperands& kernel_operands,
                              SimtKernel& kernel, double* max_abs_error) {
   std::vector<void*> arguments;
   for (const GuardedMemory* memory : kernel_operands.inputs[static_cast<std::size_t>(set)]) {
-    // Kernels take pointers to data they do not write; the pages are read-only.
+    // Kernels take non-const pointers to data they do not write; the pages are read-only.
     arguments.push_back(const_cast<std::byte*>(memory->data()));
   }
   auto output = GuardedMemory::Create(kernel_operands.output.bytes());
@@ -37,7 +37,7 @@ std::optional<Failure> RunOn(InputSet set, const OperandCache::KernelOperands& k
   return CheckResult(kernel_operands, set, output->data(), poison, max_abs_error);
 }
 
-/// Inputs and reference results for the kernel.
+/// Inputs and reference results of the kernel.
 Result<OperandCache::KernelOperands> SetUp(const KernelSpec& kernel, OperandCache& operand_cache) {
   TW_ASSIGN_OR_RETURN(auto expected,
                       EvaluateExpected(kernel.workload, kernel.epilogue, /*threads=*/1));

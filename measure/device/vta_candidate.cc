@@ -30,12 +30,12 @@ std::vector<const Tensor*> LoadsOf(const Workload& workload, const AnchorInputs&
   return loads;
 }
 
-/// Executes the stream with every set of inputs. Fills outcome, reason, verified and the error.
+/// Executes the stream with every input set. Sets outcome, reason, verified and the error.
 Status Verify(const RunOrder::Item& item, const vta::StreamFile& file, RunReply& reply) {
   const KernelSpec& kernel = item.kernel;
   TW_ASSIGN_OR_RETURN(const auto expected,
                       ReadExpected(item.reference, kernel.workload, kernel.epilogue));
-  // Whether the design has what the epilogue needs was looked at when the stream was made.
+  // The build of the stream has already checked that the design supports the epilogue.
   TW_ASSIGN_OR_RETURN(const auto epilogue,
                       VtaStepsOf(file.design, kernel.workload, kernel.epilogue));
   for (InputSet set : kInputSets) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kRedZone = 0xC7;
 constexpr std::int64_t kAlignment = 64;
-/// Inaccessible bytes on either side: an index that is off by a row is caught, not only by one.
+/// Inaccessible bytes on either side: they catch an index that is off by a row, not only by one.
 constexpr std::int64_t kGuardBytes = 64 * 1024;
 
 }  // namespace

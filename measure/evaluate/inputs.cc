@@ -1,5 +1,5 @@
-// Made-up operands. Every element follows from the name of its tensor and its position, so the
-// process that makes the reference and the one that runs the candidate agree without sending
+// Synthetic operands. Every element depends on the name of its tensor and its position alone, so
+// the process that computes the reference and the one that runs the candidate agree without sending
 // tensors.
 
 #include "measure/evaluate/inputs.h"
@@ -41,8 +41,8 @@ void WithElementType(DataType dtype, const Body& body) {
   if (dtype == kInt64) return body(std::int64_t{});
 }
 
-/// Largest magnitude of made-up integers: all of a narrow type, and for wide ones (biases, scales)
-/// a range in which sums of a few do not overflow.
+/// Largest magnitude of synthetic integers: all of a narrow type, and for wide ones (biases,
+/// scales) a range in which sums of a few do not overflow.
 constexpr std::int64_t kWideRange = 1 << 15;
 constexpr std::int64_t kWideExtreme = 1 << 24;
 /// Extreme floats: data this much larger and weights this much smaller than 1, so that their
@@ -108,8 +108,8 @@ Tensor MakeTensor(const TensorType& type, std::string_view name, bool extreme, d
   return tensor;
 }
 
-/// Narrow weights of any values of int8: the extreme ones are the ends of the range, of which two
-/// that meet the largest data make the largest sums of pairs.
+/// Reduced-range weights of any int8 values: the extremes are the ends of the range. Two of them
+/// times the largest data give the largest sums of pairs.
 void MakeNarrow(Tensor& weight) {
   for (std::int8_t& value : weight.As<std::int8_t>()) {
     value = static_cast<std::int8_t>(value >= 0 ? (value + 1) / 2 : value / 2);  // 127 is 64
@@ -126,15 +126,15 @@ void RestrictOperand(OpKind op, Tensor& tensor) {
   }
 }
 
-/// Every element at the value that stands for zero: 128 for uint8, else 0.
+/// Sets every element to the zero point: 128 for uint8, else 0.
 Tensor MakeZeroPoint(const TensorType& type) {
   Tensor tensor(type);
   if (type.dtype == kUInt8) std::memset(tensor.data(), 128, static_cast<std::size_t>(type.bytes()));
   return tensor;
 }
 
-/// By element of the weight, the element of the data that it is multiplied with in one sum of its
-/// output channel; -1 for those in the padding. Empty for layouts of blocks.
+/// Per element of the weight, the element of the data that it is multiplied with in one sum of its
+/// output channel; -1 for those in the padding. Empty for blocked layouts.
 std::vector<std::int64_t> DataOfOneSum(const Workload& w) {
   std::vector<std::int64_t> places;
   const bool batched = w.op == OpKind::kBatchMatmul;
@@ -169,8 +169,8 @@ std::vector<std::int64_t> DataOfOneSum(const Workload& w) {
 }
 
 /// Gives the 8-bit weights of every second output channel the signs of the data of one sum: all its
-/// products are then positive, and it reaches as far as any may. Close to the ends, not at them, so
-/// that its low bits count, too.
+/// products are positive then, so that the sum is as large as possible. The values are close to the
+/// ends, not at them, so that the low bits matter, too.
 void ReachFar(const Workload& workload, const Tensor& data, Tensor& weight) {
   const DataType dtype = workload.data.dtype;
   if (workload.weight.dtype != kInt8 || (dtype != kInt8 && dtype != kUInt8)) return;
@@ -219,7 +219,7 @@ std::string_view InputSetName(InputSet set) {
 
 namespace {
 
-/// Input `number` of an expression, in its own layout.
+/// Returns input `number` of an expression, in its own layout.
 Tensor ExpressionInputOf(const Workload& workload, std::size_t number, InputSet set) {
   const ExpressionInput& input = workload.expression.inputs[number];
   const bool extreme = set == InputSet::kExtreme;
@@ -228,7 +228,7 @@ Tensor ExpressionInputOf(const Workload& workload, std::size_t number, InputSet 
   const std::int64_t extent =
       GatheredExtent(workload.expression, static_cast<std::int64_t>(number));
   if (extent == 0) return MakeTensor(input.type, name, extreme);
-  // Positions: mostly inside of what they are positions in, and some beyond either end.
+  // Indices: most are within the indexed tensor, some beyond either end.
   Tensor tensor(input.type);
   const std::uint64_t seed = Fnv1a64(name + (extreme ? "/extreme" : ""));
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
@@ -332,7 +332,7 @@ Result<BoundedTensor> EvaluateWith(const Workload& workload, const Epilogue& epi
   return bounded;
 }
 
-/// 64 bits that no other process can know.
+/// Returns 64 bits that no other process can predict.
 Result<std::uint64_t> SecretSeed() {
   std::uint64_t seed = 0;
   if (::getrandom(&seed, sizeof(seed), 0) != static_cast<ssize_t>(sizeof(seed))) {
@@ -361,8 +361,8 @@ Result<ExpectedResults> EvaluateExpected(const Workload& workload, const Epilogu
 Result<FreshCheck> MakeFreshCheck(const Workload& workload, const Epilogue& epilogue, int threads) {
   TW_ASSIGN_OR_RETURN(auto inputs, MakeAnchorInputs(workload, epilogue, InputSet::kRandom));
   TW_ASSIGN_OR_RETURN(const auto seed, SecretSeed());
-  // Few enough that a look at some elements does not tell them from the random set, and enough that
-  // results differ where a maximum or a clip hides most of them.
+  // Few enough that a check of some elements does not distinguish them from the random set, and
+  // enough that results differ where a maximum or a clip hides most of them.
   constexpr std::int64_t kOneOf = 64, kMin = 64;
   Tensor& data = inputs.data;
   const std::int64_t elements = data.elements();
@@ -371,7 +371,7 @@ Result<FreshCheck> MakeFreshCheck(const Workload& workload, const Epilogue& epil
   for (std::int64_t i = 0; i < elements; ++i) {
     const auto place = static_cast<std::size_t>(i);
     if (SeededElement(seed, 2 * place) % static_cast<std::uint32_t>(one_of) != 0) continue;
-    // A value of another element: of the same kind and range, whatever the operator expects.
+    // A value of another element: of the same type and range, for any operator.
     const std::uint64_t other =
         std::uint64_t{SeededElement(seed, 2 * place + 1)} * static_cast<std::uint64_t>(elements) >>
         24;
@@ -390,7 +390,8 @@ void AppendNumber(std::int64_t number, std::string& contents) {
   contents.append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
 
-/// Reads what AppendNumber wrote at `place`, and moves behind it. False if the file ends before.
+/// Reads the value that AppendNumber wrote at `place`, and advances `place`. Returns false if the
+/// file ends before.
 bool TakeNumber(std::string_view contents, std::size_t& place, std::int64_t& number) {
   if (contents.size() - place < sizeof(number)) return false;
   std::memcpy(&number, contents.data() + place, sizeof(number));
@@ -398,7 +399,7 @@ bool TakeNumber(std::string_view contents, std::size_t& place, std::int64_t& num
   return true;
 }
 
-/// False if that is no list of other positions of `elements` elements.
+/// Returns false unless the list contains other positions within `elements` elements, ascending.
 bool TakeOtherPositions(std::string_view contents, std::size_t& place, std::int64_t elements,
                         BoundedTensor& bounded) {
   std::int64_t count = 0, element = 0, position = 0;
@@ -431,7 +432,7 @@ void AppendBounded(const BoundedTensor& bounded, bool of_expression, std::string
   }
 }
 
-/// False if the contents end before the tensor does.
+/// Returns false if the contents are shorter than the tensor.
 bool TakeTensor(std::string_view contents, std::size_t& place, Tensor& tensor) {
   const auto bytes = static_cast<std::size_t>(tensor.bytes());
   if (contents.size() - place < bytes) return false;
@@ -477,7 +478,7 @@ Result<ExpectedResults> ReadExpected(const std::string& path, const Workload& wo
   const TensorType of_bounds{type.shape, kFloat64};
   const auto each =
       static_cast<std::size_t>(type.bytes() + (of_expression ? of_bounds.bytes() : 0));
-  // Looked at before it is read: a device or a pipe may never end.
+  // Checked before reading: a device or a pipe may never end.
   struct stat info {};
   const bool there = ::stat(path.c_str(), &info) == 0;
   const std::size_t least = header.size() + each * kInputSets.size() + sizeof(std::int64_t);

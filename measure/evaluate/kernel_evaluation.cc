@@ -65,7 +65,8 @@ void KernelEvaluation::Verify(InputSet set, Phase phase, std::int64_t calls) {
   if (!failure_) RecordFailure(kernel_.CheckOutput(set, reply_), true);
 }
 
-/// After the first call, which is slower than the others (cold caches): far above the best?
+/// Returns whether the candidate is much slower than the best one after its first call, which is
+/// slower than the others (cold caches).
 bool KernelEvaluation::IsClearlyWorse() const {
   constexpr double kColdSeconds = 3e-3;
   const double best = item_.best_seconds;
@@ -76,10 +77,10 @@ void KernelEvaluation::VerifyBeforeTiming(bool may_stop) {
   Verify(InputSet::kRandom, Phase::kRandom);
   if (failure_) return;
   call_seconds_ = kernel_.last_call_seconds();
-  // A candidate that can never be served need not be proved right on every input; its first call
+  // A candidate that can never be served needs no verification on every input set; its first call
   // is its only sample.
   if (may_stop && IsClearlyWorse()) {
-    // Noise may have kept it waiting: a second call decides.
+    // Noise may have delayed it: a second call decides.
     if (!kernel_.Run(1)) return RecordFailure(kernel_.CheckSideEffects(), true);
     call_seconds_ = std::min(call_seconds_, kernel_.last_call_seconds());
   }
@@ -97,8 +98,8 @@ void KernelEvaluation::SampleUntilConverged() {
   Enter(Phase::kTiming);
   RecordFailure(kernel_.SelectInputs(InputSet::kRandom));
   if (failure_) return;
-  // Sampling warms up after each canary of the memory; without one, or where calls are batched by
-  // what one takes warm, the random set's tensors come back into the caches here.
+  // Sampling warms up after each run of the memory probe. Without one, or if calls are batched by
+  // the duration of a warm call, this call loads the random set's tensors into the caches.
   if (!memory_ || call_seconds_ < 4 * sampling_.batch_seconds) {
     (void)kernel_.Run(1);
     call_seconds_ = kernel_.last_call_seconds();
@@ -115,7 +116,7 @@ void KernelEvaluation::BeginSlices() {
 
 std::vector<double> KernelEvaluation::CollectSlice() {
   if (!needs_timing()) return {};
-  (void)kernel_.Run(1);  // the others' tensors were in the caches
+  (void)kernel_.Run(1);  // the caches contained the other contenders' tensors
   call_seconds_ = kernel_.last_call_seconds();
   samples_.probe_times.clear();
   const auto first = static_cast<std::ptrdiff_t>(samples_.all.size());
@@ -126,7 +127,8 @@ std::vector<double> KernelEvaluation::CollectSlice() {
   return {samples_.all.begin() + first, samples_.all.end()};
 }
 
-/// Also of a candidate that is timed no further: a job with this metric has it of all trials.
+/// Also runs for a candidate that is timed no further: with this metric, a job needs it of all
+/// trials.
 void KernelEvaluation::CountEnergy() {
   if (energy_ == nullptr || failure_ || samples_.failed || samples_.all.empty()) return;
   Enter(Phase::kTiming);
@@ -149,8 +151,8 @@ RunReply KernelEvaluation::End() {
   const Estimate estimate = samples_.estimate();
   if (!failure_ && !stopped_) {
     RecordFailure(kernel_.CheckSideEffects(), true);
-    // Once more, as it was timed: a kernel that was right at first may have drifted, or keep a
-    // result and give it back, or its memory may be written to late.
+    // A second verification under the conditions of the timing: a kernel that was correct at first
+    // may have drifted, return a cached result, or write to its memory late.
     const std::int64_t calls = BatchOf(sampling_, call_seconds_);
     Verify(kernel_.last_set(), Phase::kFinal, calls);
     if (!failure_) RecordFailure(kernel_.CheckTimes(calls, estimate.value));

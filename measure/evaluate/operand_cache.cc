@@ -1,7 +1,7 @@
-// Operands and expected results in the forms that kernels want, made once and kept: by workload in
-// its own layouts, by form for each kernel. Weights and biases are packed here as a compiler would.
-// The fresh check is kept in memory that candidates do not inherit: a kernel that found its data or
-// result could give them back without computing anything.
+// Operands and expected results in the layouts of kernels, created once and cached: per workload in
+// its own layouts, and per kernel layout. Weights and biases are packed here as a compiler packs
+// them. The fresh check is in memory that candidates do not inherit: a kernel that found its data
+// or result could return them without computing anything.
 
 #include "measure/evaluate/operand_cache.h"
 
@@ -25,7 +25,7 @@ std::string KernelLayoutsKey(const KernelLayouts& layouts) {
          (layouts.winograd_tile > 0 ? "/winograd" + std::to_string(layouts.winograd_tile) : "");
 }
 
-/// Layout of the result in memory. A workload that came through Parse has one.
+/// Returns the layout of the result in memory. A workload that passed Parse has one.
 std::string ResultLayout(const Workload& workload) {
   auto layout = workload.OutputLayout();
   return layout.ok() ? *layout : std::string();
@@ -136,7 +136,7 @@ Result<const OperandCache::Source*> OperandCache::FindSource(const KernelSpec& k
     Source source;
     FreshCheck fresh;
     auto expected = ReadExpected(reference_path, kernel.workload, kernel.epilogue, &fresh);
-    if (!expected.ok()) return Unavailable(expected.status().message());  // it was there
+    if (!expected.ok()) return Unavailable(expected.status().message());  // it existed before
     source.expected = *std::move(expected);
     if (fresh.expected.value.data() != nullptr) {
       TW_ASSIGN_OR_RETURN(auto data, SecretCopy(fresh.data));
@@ -295,7 +295,7 @@ void OperandCache::Evict() {
   while (total() > max_bytes_) {
     const std::int64_t first =
         std::min({age(pieces_), age(expected_), age(secret_), age(sources_)});
-    // What the current order uses stays, however large.
+    // The current order's operands stay, whatever their size.
     if (first >= first_needed_) return;
     if (age(pieces_) == first) {
       pieces_.erase(oldest(pieces_));

@@ -9,8 +9,8 @@ namespace {
 constexpr std::size_t kCleanRounds = 40;
 constexpr std::size_t kMaxRounds = 120;
 constexpr double kSecondsEach = 0.15;
-// Between rounds that were disturbed: longer and longer, as disturbances last from a tenth of a
-// second to many.
+// Pauses between noisy rounds. They increase, because interference lasts from a tenth of a second
+// to many seconds.
 constexpr double kFirstPauseSeconds = 0.01;
 constexpr double kLastPauseSeconds = 0.2;
 

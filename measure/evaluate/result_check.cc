@@ -13,8 +13,8 @@
 namespace tilewright::measure {
 namespace {
 
-/// Largest error of a float32 or integer result that surely passes Compare, without its cost;
-/// nullopt where Compare must decide.
+/// Largest error of a float32 or integer result that certainly passes Compare, without its cost;
+/// nullopt if Compare must decide.
 std::optional<double> QuickCompare(const std::byte* result, const std::byte* expected,
                                    const TensorType& type) {
   const auto bytes = static_cast<std::size_t>(type.bytes());
@@ -33,7 +33,7 @@ std::optional<double> QuickCompare(const std::byte* result, const std::byte* exp
     squares += static_cast<double>(wanted[i]) * wanted[i];
   }
   const double rms = std::sqrt(squares / static_cast<double>(wanted.size()));
-  // Half the bound of Compare: no doubt about rounding in the sums above.
+  // Half the bound of Compare, which covers rounding in the sums above.
   if (!comparable || largest > 0.5e-4 * rms) return std::nullopt;
   return largest;
 }
@@ -43,7 +43,7 @@ Result<Tensor> ResultTensor(const OperandCache::KernelOperands& kernel_operands,
   Tensor result(kernel_operands.output);
   std::memcpy(result.data(), output, static_cast<std::size_t>(result.bytes()));
   if (!kernel_operands.padded) return result;
-  // A kernel may see the image as one row (1x1 convolutions): the memory is that of the layout.
+  // A kernel may view the image as one row (1x1 convolutions): the memory has the layout's shape.
   TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(kernel_operands.output_layout));
   std::vector<std::int64_t> packed = layout.Pack(kernel_operands.logical);
   if (Product(packed) == result.elements()) result.Reshape(std::move(packed));
@@ -63,7 +63,7 @@ std::optional<Failure> CompareSlowly(const OperandCache::KernelOperands& kernel_
                                     : CompareBounded(*got, bounded, kernel_operands.tolerance);
   *max_abs_error = std::max(*max_abs_error, comparison.max_abs_error);
   if (comparison.ok) {
-    WipeTensor(*got);  // of the fresh set, the next candidate must not find it
+    WipeTensor(*got);  // of the fresh set: the next candidate must not read it
     return std::nullopt;
   }
   const std::int64_t at = std::max<std::int64_t>(comparison.first_bad, 0);

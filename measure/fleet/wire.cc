@@ -126,7 +126,7 @@ struct BuiltTaskCodec {
   }
 };
 
-/// Codec of a foreign artifact. A kernel that is read is not complete: see CompleteKernel.
+/// Codec of an artifact from another machine. A decoded kernel is not complete: see CompleteKernel.
 struct BuiltCodec {
   Json Write(const Built& built) const {
     Built sent = built;

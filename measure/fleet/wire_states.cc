@@ -13,7 +13,7 @@ constexpr std::size_t kMaxDeviceName = 2 * 64 + 1;  // two names and a dot
 constexpr RangeCodec<int> kSlots = {0, 4096};
 constexpr std::array<const char*, 3> kStates = {"ready", "draining", "quarantined"};
 
-/// Codec of a version of the program, for people.
+/// Codec of a version of the program, for display.
 struct VersionTextCodec : PrintableCodec {
   Json Write(const std::string& text) const { return text; }
 };

@@ -34,7 +34,7 @@ std::vector<std::string> LoadedObjects() {
   return paths;
 }
 
-/// What any artifact may need, and the compiler's own libraries.
+/// Files that any artifact may need, and the compiler's own libraries.
 bool IsOfSystem(const std::string& path) {
   constexpr std::string_view kNames[] = {"ld-linux",    "ld-musl",  "libc.",
                                          "libm.",       "libmvec.", "libdl.",
@@ -64,7 +64,7 @@ bool IsOfSystem(const std::string& path) {
   ::_exit(0);
 }
 
-/// Everything until the other end is closed; nullopt after an error.
+/// Reads until the other end is closed; nullopt after an error.
 std::optional<std::string> ReadToEnd(int fd) {
   std::string text;
   std::array<char, 4096> part;

@@ -1,6 +1,5 @@
-// What a candidate may do: a list of system calls for each architecture as a filter, Landlock for
-// files, signals and traces where the kernel has it, and no capabilities. Nothing of it can be
-// undone.
+// Sandbox of a candidate: a filter with a list of system calls for each architecture, Landlock for
+// files, signals and traces if the kernel has it, and no capabilities. All of it is irrevocable.
 
 #include "measure/sandbox/sandbox.h"
 
@@ -33,8 +32,8 @@
 namespace tilewright::measure {
 namespace {
 
-/// What kernels, the thread pool, the C library, the dynamic loader and libraries of kernels need.
-/// None of them reaches another process, a file that is not open, or the network.
+/// System calls that kernels, the thread pool, the C library, the dynamic loader and libraries of
+/// kernels need. None of them reaches another process, a file that is not open, or the network.
 constexpr SandboxSyscall kAllowed[] = {
     {"read", 0, 63},
     {"write", 1, 64},
@@ -138,7 +137,7 @@ constexpr sock_filter Statement(std::uint16_t code, std::uint32_t value) {
 constexpr sock_filter kTrap = Statement(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
 constexpr sock_filter kAllow = Statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 
-/// Lower half of an argument, as on the little-endian machines that there are.
+/// Lower half of an argument, on little-endian machines.
 constexpr std::uint32_t ArgumentAt(std::uint32_t argument) {
   return static_cast<std::uint32_t>(offsetof(seccomp_data, args)) + 8 * argument;
 }
@@ -184,8 +183,8 @@ class FilterProgram {
     Add(kTrap);
     Add(kAllow);
   }
-  /// tgkill of the own process with SIGABRT, as abort() does. With SIGKILL a candidate would look
-  /// like one that the system ended for want of memory.
+  /// Allows tgkill of the own process with SIGABRT, as abort() does. After SIGKILL a candidate
+  /// would look as if the system had ended it for lack of memory.
   void AllowAbort(std::uint32_t pid) {
     JumpIfEqual(static_cast<std::uint32_t>(NumberOf(kTgkill)), 0, 6);
     Load(ArgumentAt(0));
@@ -219,7 +218,7 @@ class FilterProgram {
   std::vector<sock_filter> program_;
 };
 
-/// linux/landlock.h of the newest kernel this knows; older ones take a part of it.
+/// linux/landlock.h of the newest supported kernel; older ones implement a part of it.
 struct LandlockRules {
   std::uint64_t files, network, scopes;
 };
@@ -231,7 +230,7 @@ struct __attribute__((packed)) LandlockPath {
 
 constexpr std::uint64_t kReadFile = 1 << 2, kReadFolder = 1 << 3;
 
-/// False if the system refuses the rule. What does not exist needs none.
+/// Returns false if the system rejects the rule. Missing files need no rule.
 bool AllowReading(int ruleset, const std::string& path, std::uint64_t rights) {
   constexpr long kAddRule = 445, kPathBeneath = 1;
   const int file = ::open(path.c_str(), O_PATH | O_CLOEXEC);
@@ -269,20 +268,20 @@ Status EnterLandlock(const ReadAllowlist& readable) {
   return status;
 }
 
-/// A namespace in which nobody has a right over anything outside, and no queues or memory of others
-/// by the names of System V. Root keeps its own: in another one it could not read what other users
-/// have, such as artifacts in their folders.
+/// Enters a namespace without rights over anything outside, and without System V queues or memory
+/// of others. Root keeps its own: in another one it could not read other users' files, such as
+/// artifacts in their folders.
 Status EnterUserNamespace() {
   if (::geteuid() == 0) return Unsupported("root keeps its own");
   return ::unshare(CLONE_NEWUSER | CLONE_NEWIPC) == 0 ? Status() : Unsupported(ErrnoReason());
 }
 
-/// A root without the means of root cannot trace the runner, which has them.
+/// A root process without capabilities cannot trace the runner, which has them.
 void DropCapabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> sets{};
   if (::syscall(SYS_capget, &header, sets.data()) != 0) return;
-  // Artifacts may lie in a folder of another user's.
+  // Artifacts may be in another user's folder.
   constexpr std::uint32_t kKept = 1U << CAP_DAC_READ_SEARCH;
   sets[0] = {sets[0].effective & kKept, sets[0].permitted & kKept, 0};
   sets[1] = {0, 0, 0};
@@ -319,7 +318,7 @@ std::vector<sock_filter> SandboxFilter(SandboxArch arch, std::uint32_t pid) {
   constexpr std::uint32_t kSetVma = 0x53564d41;  // names of mappings
   program.AllowValues(kPrctl, 0, {PR_SET_NAME, PR_GET_NAME, PR_GET_DUMPABLE, kSetVma});
   program.AllowValues(kIoctl, 1, {TCGETS});  // whether it is a terminal
-  // Not who gets the signals of a descriptor (F_SETOWN), nor when (F_SETSIG, O_ASYNC).
+  // Not the recipient of signals of a descriptor (F_SETOWN), nor their time (F_SETSIG, O_ASYNC).
   program.AllowValues(kFcntl, 1, {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL});
   program.AllowReadingLimits();
   program.Add(kTrap);

@@ -11,7 +11,7 @@
 namespace tilewright::measure {
 namespace {
 
-/// A guest gets its turn after so long in all, whatever waits to be run.
+/// Maximum total pause of the opportunistic builder, whatever waits for the runner.
 constexpr double kMaxStillSeconds = 2;
 
 std::string TookMoreThan(double seconds) {
@@ -20,7 +20,7 @@ std::string TookMoreThan(double seconds) {
   return text;
 }
 
-/// A kernel in the workload's own layouts, for artifacts a test brings along.
+/// Kernel in the workload's own layouts, for artifacts of tests.
 Result<KernelSpec> PlainKernel(const Candidate& candidate, const Fault& fault) {
   const Workload& workload = candidate.task.workload;
   KernelSpec kernel = KernelOf(candidate);
@@ -42,7 +42,7 @@ Result<KernelSpec> PlainKernel(const Candidate& candidate, const Fault& fault) {
 }  // namespace
 
 bool BuildPool::DispatchTo(Worker& worker) {
-  // A guest stands still, and who is probed for waits.
+  // The opportunistic builder is paused, and a probed candidate waits.
   if (!IsReferenceBuilder(worker) && !IsOpportunistic(worker) && DispatchProbe(worker)) return true;
   if (context_.health.halted()) return false;
   return IsReferenceBuilder(worker) ? DispatchReference(worker) : DispatchBuild(worker);
@@ -70,7 +70,7 @@ bool BuildPool::QueueIsFull() const {
          static_cast<std::size_t>(context_.settings.queue_limit);
 }
 
-/// What a guest begins may have to wait for the runner again and again.
+/// The runner may pause builds of the opportunistic builder repeatedly.
 bool BuildPool::OpportunisticBuilderIsNeeded() const {
   const JobTable& jobs = context_.jobs;
   return jobs.waiting_to_run() == 0 && jobs.BuildersAreBottleneck(context_.settings.builders - 1);
@@ -122,7 +122,7 @@ Status BuildPool::HandleBuilt(Worker& worker, BuildReply reply) {
     return {};
   }
   JobTable& jobs = context_.jobs;
-  if (!jobs.Contains(reply.ticket)) return {};  // nobody waits for it any more
+  if (!jobs.Contains(reply.ticket)) return {};  // canceled: no caller waits for it
   jobs.RecordBuildSeconds(reply.ticket, std::max(0.0, reply.seconds - still));
   if (built) {
     jobs.MarkBuilt(reply.ticket, std::move(reply.kernel));

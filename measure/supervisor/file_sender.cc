@@ -14,7 +14,8 @@ namespace {
 
 /// Bytes of a file per message: base64 of it stays far below LineReader::kMaxLine.
 constexpr std::size_t kPartBytes = std::size_t{4} << 20;
-/// How long a runner may take to say what it is: a connection is made, perhaps a board wakes up.
+/// Time limit for a runner's handshake: it includes the connection, and possibly the start of a
+/// board.
 constexpr double kProbeSeconds = 60;
 
 std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -43,7 +44,7 @@ Result<std::string> FileSender::EncodeMissingFiles(RunOrder& order) {
     std::string& name = item.kernel.artifact_name;
     if (name.empty()) name = ArtifactName(artifact);
     lines += LinesOf(name, artifact);
-    if (item.reference.empty()) continue;  // it is compared with none
+    if (item.reference.empty()) continue;  // it has no reference result
     if (!sent_.contains(item.reference)) {
       TW_ASSIGN_OR_RETURN(const auto reference, ReadFile(item.reference, kMaxReferenceBytes));
       lines += LinesOf(NameOf(item.reference), reference);
@@ -71,7 +72,7 @@ Result<RunnerIdentity> ProbeRunner(const std::string& command) {
   const double start = clock.MonotonicSeconds();
   const Status connected = runner.Connect();
   if (!connected.ok()) return failed(connected.message());
-  // A command that ends at once must not end this program, and may still have said why.
+  // A command that ends at once must not end this program, and its error text is still needed.
   const auto before = ::signal(SIGPIPE, SIG_IGN);
   (void)runner.Send(LineOf(ToJson(settings)), kProbeSeconds);
   ::signal(SIGPIPE, before);

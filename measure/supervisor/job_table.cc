@@ -1,5 +1,5 @@
-// A job is built, run and finished, each once unless it is suspected in between. Every change of
-// its state is a function here; what is not the next state of a job is a bug.
+// Job states. A job is built, run and finished, each once unless its failure is undiagnosed in
+// between. Every state change is a function here; an unexpected state is a bug.
 
 #include "measure/supervisor/job_table.h"
 
@@ -255,7 +255,7 @@ void JobTable::GiveUp(const Status& why) {
   broken_ = why;
   std::vector<JobId> left;
   for (const auto& [id, job] : jobs_) {
-    if (!job.racing) left.push_back(id);  // who waits for a race is told by `broken`
+    if (!job.racing) left.push_back(id);  // a race reports `broken` to its caller
   }
   for (const JobId id : left) Finish(id, Outcome::kDeviceLost, why.message());
   AbandonAll(why);

@@ -7,13 +7,13 @@
 namespace tilewright::measure {
 namespace {
 
-/// Tries of a candidate whose failures are the machine's, though probes go well.
+/// Maximum tries of a candidate with machine failures although probes succeed.
 constexpr int kMaxTries = 3;
-/// Tries again of a probe, or of what the machine refused; after the last one the measurer ends.
+/// Maximum retries of a probe, or of a denied resource; after the last one the measurer ends.
 constexpr int kMaxPauses = 4;
 constexpr double kPauseGrowth = 3;
 
-/// What to do about it.
+/// Remedy for the failure.
 std::string AdviceFor(const std::string& why, const std::string& folder) {
   struct Advice {
     const char* words;
@@ -76,7 +76,7 @@ void MachineHealth::ProbeSucceeded() {
     if (!jobs_.Contains(id)) continue;
     const Job& job = jobs_.At(id);
     const JobFailure failure = job.failure;
-    // Killed again and again where others are not: it takes more memory than there is.
+    // Killed repeatedly while others are not: it needs more memory than the machine has.
     const bool killed = failure.reason.find("SIGKILL") != std::string::npos;
     if (failure.fault_domain == FaultDomain::kMachine && job.tries < kMaxTries) {
       jobs_.RebuildJob(id);
@@ -95,7 +95,7 @@ void MachineHealth::ProbeFailed(const std::string& why) {
     }
   }
   if (probe_failures_ == kMaxPauses) return Stop(why);
-  jobs_.ClearKernelCache();  // room is what may be lacking
+  jobs_.ClearKernelCache();  // disk space may be the missing resource
   ChangeFolder();
   probe_after_ = clock_.MonotonicSeconds() + BackoffSeconds(probe_failures_++);
   probe_ = Probe::kNeeded;
@@ -106,7 +106,7 @@ void MachineHealth::ChangeFolder() {
   if (!root.ok() || folder_.starts_with(*root + "/")) return;
   auto folder = LockedTempDir::Create(LockedTempDir::kMeasurerPrefix);
   if (!folder.ok()) return;
-  // What is in the old one is still used: it goes with this object's end.
+  // Files in the old folder are still in use: the destructor removes it.
   other_folders_.push_back(*std::move(folder));
   folder_ = other_folders_.back().path();
 }
@@ -130,7 +130,7 @@ void MachineHealth::Stop(const std::string& why) {
   under_diagnosis_.clear();
   jobs_.AbandonAll(Unavailable("nothing can be measured here: " + OneLine(why) + "; " +
                                AdviceFor(why, folder_) +
-                               ". Nothing of this is kept as a result; the same command goes on"));
+                               ". These failures are not stored; rerun the command to resume"));
 }
 
 }  // namespace tilewright::measure

@@ -8,8 +8,8 @@
 namespace tilewright::measure {
 namespace {
 
-/// How long a worker whose pipe closed may take to end by itself, so that its own way of ending is
-/// reported and not our signal.
+/// Time limit for a worker whose pipe closed to end by itself, so that the report contains its own
+/// exit status and not our signal.
 constexpr double kEndSeconds = 0.5;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The caller's side: a mailbox shared with the supervising thread. Submit and Race put into it,
-// Next waits for what comes out of it.
+// The caller's side: a mailbox shared with the supervising thread. Submit and Race put requests
+// into it, Next waits for results from it.
 
 #include "measure/supervisor/process_measurer.h"
 
@@ -27,8 +27,8 @@ std::string ShellQuoted(const std::string& text) {
   return quoted + "'";
 }
 
-/// A runner on another machine leaves all cores to the builders. Of what is simulated the numbers
-/// do not depend on who else is on the core, nor of a GPU's clock, whose runner is waited for.
+/// A runner on another machine leaves all cores to the builders. Simulated counts do not depend on
+/// other work on the core. Nor does a GPU's clock, whose runner only waits.
 CoreAssignment CoresFor(const ProcessMeasurerSettings& settings) {
   const std::vector<int> allowed = AllowedCores();
   if (settings.remote) return CoreAssignment{{}, allowed, {}, {}, {}};
@@ -68,8 +68,8 @@ struct ProcessMeasurer::Impl {
     Wake();
     return {};
   }
-  /// The supervising thread. SIGPIPE stays blocked in it: writing to a worker that died is an
-  /// ordinary error there.
+  /// Supervising thread. SIGPIPE stays blocked in it: writing to a dead worker is an ordinary error
+  /// there.
   void Supervise() {
     sigset_t pipe;
     ::sigemptyset(&pipe);

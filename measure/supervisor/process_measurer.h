@@ -24,14 +24,13 @@ struct ProcessMeasurerSettings {
   std::vector<std::string> build_command;
   /// One command for each runner; more than one only on other machines, all of one device.
   std::vector<std::vector<std::string>> run_commands;
-  int builders =
-      0;  ///< 0: one per core that is not the runner's, at most 8, and an opportunistic one
+  /// 0: one per core that is not the runner's, at most 8, and an opportunistic one.
+  int builders = 0;
   /// Makes the last builder opportunistic: it shares the runner's core. It pauses while the runner
   /// works, and begins a build only if no kernel waits for the runner and the builders are the
   /// bottleneck. After a limited pause, the runner waits for its build.
   bool opportunistic_builder = false;
-  int queue_limit =
-      4;  ///< maximum of built kernels that wait for each runner, builds in progress included
+  int queue_limit = 4;  ///< built kernels that wait for each runner, builds in progress included
   double build_limit_seconds = 10;
   double reference_limit_seconds = 900;  ///< for the reference results of one workload
   std::int64_t builder_memory_bytes = std::int64_t{6} << 30;  ///< address space; 0 = no limit

@@ -1,6 +1,6 @@
-// Runners, here or behind commands: each is configured and greets, gets the files its orders name
-// if it is elsewhere, runs one candidate or a race at a time, and is called again when it is lost,
-// until it is given up and the others go on.
+// Runners, local or remote. Each one is configured, sends its handshake, receives the files of its
+// orders if it is remote, and runs one candidate or a race at a time. A lost runner is reconnected
+// until the pool gives it up and the others continue.
 
 #include "measure/supervisor/runner_pool.h"
 
@@ -11,14 +11,14 @@ namespace tilewright::measure {
 namespace {
 
 constexpr double kCalibrationLimitSeconds = 60;
-/// Beyond the limits the runner itself keeps: only a runner that itself hangs gets there.
+/// In addition to the runner's own limits: only a hanging runner exceeds it.
 constexpr double kRunnerGraceSeconds = 60;
-/// How long an idle runner on another machine may take to clean up and end.
+/// Time limit for an idle runner on another machine to clean up and end.
 constexpr double kGoodbyeSeconds = 5;
-/// A runner on another machine is called again after this, then after twice that, and so on up to
-/// reconnect_backoff_seconds.
+/// First pause before a lost runner on another machine is reconnected. Each further pause is twice
+/// as long, up to reconnect_backoff_seconds.
 constexpr double kReconnectSeconds = 0.1;
-/// The best so far of a trial that is not to be verified: nothing may be better.
+/// Best value in an order that needs no verification: no candidate can be better.
 constexpr double kBetterThanAll = 1e-300;
 
 }  // namespace
@@ -41,14 +41,14 @@ bool RunnerPool::DispatchTo(Worker& worker) {
   if (DispatchProbe(worker)) return true;
   if (context_.health.halted()) return false;
   if (worker.busy() && StateOf(worker).alone)
-    return false;  // nor does anything run beside it there
+    return false;  // nor do other tasks run in parallel there
   return DispatchRace(worker) || DispatchRun(worker);
 }
 
 void RunnerPool::Configure(Worker& worker) {
   Runner& runner = StateOf(worker);
   if (runner.handshake_done)
-    runner.connected_at = context_.clock.MonotonicSeconds();  // it ended as it said
+    runner.connected_at = context_.clock.MonotonicSeconds();  // it ended as announced
   runner.handshake_done = runner.ends = runner.alone = false;
   runner.capacity = 1;
   runner.files.Forget();
@@ -83,11 +83,11 @@ double RunnerPool::LimitOf(const Job& job) const {
   return 20 * CallLimitSeconds(job.request.best_seconds) + kRunnerGraceSeconds;
 }
 
-/// How long the runner may go on with one candidate because the next one is not built yet: a part
-/// of a usual build, spent on more samples instead of waiting.
+/// Additional sampling time of a candidate while the next one is not built yet: a part of the
+/// average build, spent on more samples instead of waiting.
 double RunnerPool::MinSamplingSeconds() const {
   const JobTable& jobs = context_.jobs;
-  // A guest on its core builds instead.
+  // The opportunistic builder on its core builds instead.
   const ProcessMeasurerSettings& settings = context_.settings;
   if (settings.opportunistic_builder && jobs.BuildersAreBottleneck(settings.builders - 1)) return 0;
   if (jobs.waiting_to_run() > 0 || jobs.waiting_to_build() == 0) return 0;
@@ -119,7 +119,7 @@ bool RunnerPool::DispatchRun(Worker& worker) {
   RunOrder::Item item = ItemOf(*id);
   item.min_sampling_seconds = MinSamplingSeconds();
   Runner& runner = StateOf(worker);
-  // Builders' energy would be counted, too; that of a GPU is its own.
+  // The energy of builders would be included, too; a GPU's energy is its own.
   const bool counted = context_.settings.runner.joules && item.kernel.launches.empty();
   runner.alone = item.kernel.threads > 1 || counted || (runner.alone && worker.busy());
   SendRun(worker, RunOrder{{std::move(item)}}, LimitOf(context_.jobs.At(*id)));
@@ -142,7 +142,7 @@ void RunnerPool::SendRun(Worker& worker, RunOrder order, double limit_seconds) {
   Send(worker, sent);
 }
 
-/// Files that were here are not any more: no fault of the candidates.
+/// Local files have disappeared: this is not the candidates' failure.
 void RunnerPool::FailToSend(Worker& worker, const Order& order, const Status& why) {
   StateOf(worker).files.Forget();
   StateOf(worker).alone = false;
@@ -188,7 +188,7 @@ Status RunnerPool::HandleRunReply(Worker& worker, const RunReply& reply) {
   Runner& runner = StateOf(worker);
   worker.failures = 0;
   if (!worker.busy()) runner.alone = false;
-  // What the machine there has lost is sent again.
+  // Files that the machine there has lost are resent.
   if (reply.fault_domain == FaultDomain::kMachine) runner.files.Forget();
   runner.reconnect_seconds = 0;
   runner.capacity = static_cast<std::size_t>(std::max(1, reply.capacity));
@@ -259,7 +259,7 @@ void RunnerPool::GiveUp(Worker& worker, const std::string& why) {
 }
 
 bool RunnerPool::blocks_builders() const {
-  if (context_.settings.remote) return false;  // builders are in nobody's way
+  if (context_.settings.remote) return false;  // builders do not disturb a remote runner
   return std::ranges::any_of(workers_, [this](const Worker& worker) {
     return worker.busy() && runners_[worker.index()].alone;
   });

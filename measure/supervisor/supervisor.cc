@@ -1,8 +1,7 @@
-// The supervisor is a loop: take what the caller wants, let the pools give every free worker its
-// next order, wait until one answers or a deadline passes, deliver what is finished. A candidate is
-// a job of the table (job_table.h), which the build pool takes from it and brings back built, and
-// the runner pool takes and brings back measured; what may be the machine's fault goes by way of a
-// probe (machine_health.h).
+// Supervisor loop: take the caller's requests, let the pools give every free worker its next order,
+// wait for a reply or a deadline, deliver finished trials. A candidate is a job of the table
+// (job_table.h): the build pool builds it, and the runner pool measures it. A probe
+// (machine_health.h) diagnoses failures that may be the machine's.
 
 #include "measure/supervisor/supervisor.h"
 
@@ -19,8 +18,8 @@
 namespace tilewright::measure {
 namespace {
 
-/// Builders share their cores with the caller as equals, and give way where the runner's is theirs
-/// too.
+/// Builders share their cores with the caller at equal priority, and have a lower one on the
+/// runner's core.
 constexpr int kBuilderPriority = 0;
 constexpr int kSharedCorePriority = 10;
 constexpr int kRunnerPriority = -20;
@@ -78,7 +77,7 @@ Supervisor::Supervisor(const ProcessMeasurerSettings& settings, Mailbox& mailbox
 
 void Supervisor::Run() {
   while (DrainMailbox()) {
-    // A worker may be at work before the order is off our hands: its time begins here.
+    // A worker may start before sending the order returns: its time begins here.
     const double now = clock_.MonotonicSeconds();
     Dispatch();
     UpdateLedger(now);
@@ -87,7 +86,7 @@ void Supervisor::Run() {
     for (WorkerPool* pool : pools_) pool->CheckDeadlines();
     Deliver();
   }
-  // A runner on a board removes its own files; one that is at work would be waited for in vain.
+  // A runner on a board removes its own files; a busy one would not end in time.
   if (settings_.remote) runners_.RequestShutdown();
 }
 
@@ -136,7 +135,7 @@ void Supervisor::Deliver() {
 }
 
 void Supervisor::Dispatch() {
-  // Twice: what the runner takes makes room for a build, and the other way round.
+  // Twice: a job that the runner takes makes room for a build, and the other way round.
   for (int pass = 0; pass < 2; ++pass) {
     builders_.Pause(runners_.blocks_builders(), runners_.busy());
     builders_.Dispatch();

@@ -9,7 +9,7 @@
 namespace tilewright::measure {
 namespace {
 
-/// How long a worker may leave an order unread before it counts as gone.
+/// Time limit for a worker to read an order before it counts as lost.
 constexpr double kWriteSeconds = 10;
 /// The same for the files of one order, which go to a runner on another machine.
 constexpr double kFilesSeconds = 300;

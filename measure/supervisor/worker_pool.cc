@@ -6,9 +6,9 @@
 namespace tilewright::measure {
 namespace {
 
-/// A worker that failed is not started again at once, in case it fails at every start.
+/// Delay before a failed worker restarts, in case it fails at every start.
 constexpr double kRestartSeconds = 0.05;
-/// So many failures of a worker without a success between them: it cannot work here.
+/// Maximum failures of a worker without a success between them: then it cannot work here.
 constexpr int kMaxFailures = 20;
 constexpr double kProbeLimitSeconds = 20;
 
@@ -56,7 +56,7 @@ void WorkerPool::HandleInput(Worker& worker) {
     if (handled.ok()) continue;
     return Lose(worker, "sent something that is no message: " + handled.message(), false);
   }
-  if (!worker.connected()) return;  // what it said ended it
+  if (!worker.connected()) return;  // its message ended it
   if (!open.ok()) {
     Lose(worker, open.status().message(), /*timed_out=*/false);
   } else if (!*open) {
@@ -87,10 +87,11 @@ void WorkerPool::Lose(Worker& worker, const std::string& why, bool timed_out) {
   loss.busy = worker.busy();
   loss.jobs = worker.jobs();
   const bool started = worker.connected();
-  // A worker that talks nonsense or hangs is ended by us: how is then no news.
+  // The pool itself ends a worker that sends invalid data or hangs: its exit status is no
+  // information.
   const std::string ended = worker.End(timed_out || !why.empty());
   loss.why = OneLine(why.empty() ? ended : why);
-  // Nothing that a worker does ends in SIGKILL: somebody else sent it.
+  // No function of a worker ends in SIGKILL: another process sent it.
   loss.by_system = !started || (why.empty() && ended.find("SIGKILL") != std::string::npos);
   if (std::exchange(worker.probing, false)) {
     context_.health.ProbeFailed(timed_out ? "a probe took more than its time" : loss.why);

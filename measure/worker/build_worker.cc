@@ -31,7 +31,7 @@ BuildResult BuildCandidate(const TemplateRegistry& templates, const BuildOrder& 
   built.kernel.task = order.task;
   if (built.outcome != Outcome::kOk) return built;
   const auto artifact = ReadFile(built.kernel.artifact);
-  // It was written just now: that it cannot be read is the machine's fault.
+  // It was written just now: an unreadable file is a machine failure.
   if (!artifact.ok()) return BuildFailure(Unavailable(artifact.status().message()));
   built.kernel.artifact_name = ArtifactName(*artifact);
   return built;
@@ -51,7 +51,7 @@ BuildReply Build(const TemplateRegistry& templates, const BuildOrder& order) {
   return reply;
 }
 
-/// blame: becomes the machine's if the results are there and cannot be kept.
+/// fault_domain: set to kMachine if the results exist and cannot be stored.
 Status PrepareReference(const std::string& path, const TaskInfo& task, FaultDomain& fault_domain) {
   if (ReadExpected(path, task.workload, task.epilogue).ok()) return {};
   TW_ASSIGN_OR_RETURN(auto expected, EvaluateExpected(task.workload, task.epilogue, /*threads=*/1));
@@ -74,12 +74,12 @@ BuildReply Prepare(const ReferenceOrder& order, const TaskInfo& task) {
   return reply;
 }
 
-/// A shared object like a candidate's, with a kernel that does nothing.
+/// Shared object like a candidate's, with a kernel that does nothing.
 Status BuildProbe(const ProbeOrder& order) {
   TW_ASSIGN_OR_RETURN(auto target, Target::Parse(order.target));
   if (!DeviceTraitsOf(target).machine_code) return WriteFile(order.path, "a probe\n");
-  // Room for a candidate: the linker writes through memory, and dies of a signal where there is
-  // none.
+  // Reserves disk space for a candidate: the linker writes through mapped memory, and a signal
+  // kills it if the disk is full.
   constexpr std::size_t kRoomBytes = std::size_t{1} << 20;
   TW_RETURN_IF_ERROR(WriteFile(order.path, std::string(kRoomBytes, 'x')));
   const std::string symbol = kProbeSymbol;
@@ -103,7 +103,7 @@ int BuildWorkerMain(const TemplateRegistry& templates, int in_fd, int out_fd) {
     if (MessageType(message) == "prepare") {
       TW_ASSIGN_OR_RETURN(auto order, ReferenceOrderFrom(message));
       const TaskInfo* task = tasks.Find(order.task);
-      if (task == nullptr) return Corrupt("message: a reference for a task that was not told");
+      if (task == nullptr) return Corrupt("message: a reference for an unknown task");
       return SendMessage(pipes, ToJson(Prepare(order, *task)));
     }
     if (MessageType(message) == "probe") {

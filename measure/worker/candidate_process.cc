@@ -76,8 +76,8 @@ CandidateProcess::~CandidateProcess() {
 ExitStatus CandidateProcess::Reap(bool by_itself) {
   siginfo_t info{};
   ended_alone_ = false;
-  // A moment to end by itself: its pipe closes just before it is gone, and on a busy machine that
-  // may take a while.
+  // Time to end by itself: its pipe closes just before its exit, which may take a while on a busy
+  // machine.
   for (int i = 0; by_itself && i < 500; ++i) {
     if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         info.si_pid != 0) {
@@ -105,18 +105,18 @@ double CandidateProcess::ProcessCpuSeconds() const {
 
 bool CandidateProcess::IsHanging() const {
   const double elapsed = clock_.MonotonicSeconds() - step_began_;
-  // Loading is bounded too, generously: most of it is the loader's, or a library's.
+  // Loading has a generous limit, too: most of it is spent in the loader or a library.
   if (loading_) return elapsed > 30 + 10 * limit_seconds_;
   if (elapsed <= limit_seconds_) return false;
-  // Where the machine did not let it run it gets more time, but not for ever: it may sleep.
+  // A process that the machine did not schedule gets more time, with a limit: it may sleep.
   return elapsed > 3 * limit_seconds_ ||
          ProcessCpuSeconds() - processor_began_ > 0.7 * limit_seconds_;
 }
 
 Failure CandidateProcess::DescribeExit() {
   const ExitStatus ended = Reap(/*by_itself=*/true);
-  // The sandbox does not let it send that signal to itself: most often it is the system's, where
-  // memory runs out.
+  // The sandbox prevents the process from sending that signal to itself: usually the system sends
+  // it when memory runs out.
   const bool killed = ended_alone_ && ended.signaled && ended.code == SIGKILL;
   if (!killed) return {Outcome::kRunFailed, CrashReason(shared_->report, ended)};
   return {Outcome::kDeviceLost, "SIGKILL from outside ended the kernel's process",

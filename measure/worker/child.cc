@@ -1,7 +1,7 @@
-// The process of a candidate: it loads the artifact inside the sandbox and then calls the kernel as
-// the runner says, step by step. Inputs that change and the result lie in memory that it shares
-// with the runner, which decides what is right: nothing is verified here, where the kernel could
-// meddle.
+// Process of a candidate: it loads the artifact inside the sandbox and then executes the runner's
+// steps. Variable inputs and the result are in memory that it shares with the runner, which
+// verifies them. This process verifies nothing, because the kernel could manipulate the
+// verification.
 
 #include "measure/worker/child.h"
 
@@ -70,13 +70,13 @@ class Kernel {
   StepAnswer Prepare();
   StepAnswer PrepareCall();
   void SelectInputs(InputSet set);
-  /// The next call reads another weight.
+  /// Selects the next cold weight for the next call.
   void TakeNextWeight() { TakeWindow(window_ + 1 < windows_.count ? window_ + 1 : 0); }
   void TakeWindow(std::int64_t window) {
     window_ = window;
     arguments_[work_.weight] = const_cast<std::byte*>(windows_.first + windows_.stride * window_);
   }
-  /// Seconds of so many calls; the last one takes the real weight if wanted.
+  /// Returns the seconds of `calls` calls; the last one takes the real weight if requested.
   double Call(std::int64_t calls, bool rotate_weights, bool ends_with_real_weight);
   StepAnswer Run(const StepRequest& order);
   StepAnswer CollectSlice(const StepRequest& order);
@@ -133,7 +133,7 @@ StepAnswer Kernel::Load() {
     pool_.reset(TwPoolCreate(&options));
     if (pool_ == nullptr) return {StepResult::kNoThreads};
   }
-  (void)InstallSyscallFilter();  // the runner has said whether it can
+  (void)InstallSyscallFilter();  // the runner has already reported a failure
   for (const auto step : {&Kernel::Open, &Kernel::Prepare}) {
     const StepAnswer said = (this->*step)();
     if (said.answer != StepResult::kOk) return said;
@@ -161,7 +161,8 @@ StepAnswer Kernel::Open() {
   return Allocate(info);
 }
 
-/// What a compiled model does once: a library is found, and weights are brought to its layout.
+/// Preparation that a compiled model does once: it loads a library, and packs weights into its
+/// layout.
 StepAnswer Kernel::Prepare() {
   if (loaded_->entry.prepare == nullptr) return {};
   for (InputSet set : kInputSets) {
@@ -299,9 +300,9 @@ void Serve(const ChildParams& work) {
   }
 }
 
-/// The runner's allocator overwrites freed memory and maps every large block anew
-/// (run_worker.cc). A kernel or library that allocates in its calls would be timed with that cost,
-/// which it does not have in a network.
+/// The runner's allocator overwrites freed memory and maps every large block again (run_worker.cc).
+/// That cost does not exist in a network, so it must not affect a kernel or library that allocates
+/// in its calls.
 void UseUsualAllocator() {
 #if defined(__GLIBC__)
   // The largest values that the C library would choose by itself.
@@ -316,7 +317,7 @@ void UseUsualAllocator() {
 
 void RunChild(const ChildParams& work) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != work.runner_pid) ::_exit(1);  // it went before the line above
+  if (::getppid() != work.runner_pid) ::_exit(1);  // it ended before the line above
   ::setpgid(0, 0);
   ::signal(SIGPIPE, SIG_IGN);
   DetachFromTerminal();

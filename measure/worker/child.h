@@ -51,8 +51,7 @@ struct ChildParams {
   const ReadAllowlist* readable = nullptr;
   CrashReport* report = nullptr;
   Exchange* exchange = nullptr;
-  std::int64_t memory_bytes =
-      0;  ///< maximum allocation in addition to the runner's memory; 0 = no limit
+  std::int64_t memory_bytes = 0;  ///< maximum allocation of its own; 0 = no limit
   int runner_pid = -1;
   int answer_fd = -1;   ///< it writes kStepDone here
   int command_fd = -1;  ///< it reads steps from here

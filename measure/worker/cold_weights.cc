@@ -23,12 +23,12 @@ bool IsWeight(const Workload& workload, const KernelParameter& parameter) {
   if (parameter.role == ParameterRole::kInput) {
     const auto& inputs = workload.expression.inputs;
     const auto input = static_cast<std::size_t>(parameter.operand);
-    // Wide integers may be places in another tensor: which ones decides over the time.
+    // Wide integers may be indices into another tensor, and their values affect the time.
     const DataType dtype = parameter.type.dtype;
     return input < inputs.size() && inputs[input].constant &&
            (dtype.is_float() || dtype.bytes() == 1);
   }
-  // Both operands of these are computed by the network.
+  // The network computes both operands of these.
   const OpKind op = workload.op;
   const bool computed = op == OpKind::kBatchMatmul || op == OpKind::kAdd || op == OpKind::kMul;
   return parameter.role == ParameterRole::kWeight && !computed;
@@ -61,7 +61,7 @@ Result<ColdWeights> ColdWeights::Create(std::int64_t bytes) {
 
 void ColdWeights::Fill(DataType dtype) {
   const Bits bits = BitsOf(dtype);
-  const bool any = bits == Bits();  // of integers all are plain
+  const bool any = bits == Bits();  // all integer values are ordinary
   if (filled_.has_value() && (any || filled_ == bits)) return;
   memory_.SetReadOnly(false);
   constexpr std::int64_t kBlock = 1 << 16;  // the rest repeats it
@@ -98,7 +98,7 @@ std::int64_t ColdWeights::Place(const GuardedMemory& weight, std::uint64_t rando
         placed_, [&](const auto& other) { return first < other.second && other.first < end; });
     if (taken) continue;
     placed_.emplace_back(first, end);
-    if (equal) return window;  // of the candidate before, most often
+    if (equal) return window;  // usually of the previous candidate
     memory_.SetReadOnly(false);
     std::memcpy(memory_.data() + first, weight.data(), bytes);
     memory_.SetReadOnly(true);

@@ -14,8 +14,8 @@
 namespace tilewright::measure {
 namespace {
 
-/// A signal handler has no argument of its own: this is its only way to what it reports. Set once,
-/// in a process that runs one candidate and ends.
+/// Report of the signal handler, which has no arguments of its own. Set once, in a process that
+/// runs one candidate and ends.
 struct HandlerState {
   CrashReport* report = nullptr;
   const std::vector<ParameterMemory>* known = nullptr;

@@ -1,5 +1,5 @@
-// The runner's side of a kernel in a process of its own. Each function of CandidateKernel is a step
-// of the process, or looks at memory that both share. Texts are made here, from numbers.
+// The runner's side of a kernel in a subprocess. Each function of CandidateKernel is a step of the
+// process, or checks shared memory. The runner composes texts from numbers.
 
 #include "measure/worker/forked_kernel.h"
 
@@ -54,14 +54,14 @@ std::optional<Failure> ForkedKernel::TakeMemory() {
       return Failure{Outcome::kRunFailed, input.status().message(), FaultDomain::kMachine};
     live_.back() = *std::move(input);
   }
-  // Nothing of an earlier candidate is left in what the process inherits.
+  // The process inherits no data of an earlier candidate.
   Fill(InputSet::kRandom);
   output_->Poison(PoisonFor(kernel_.signature.result().type.dtype, InputSet::kRandom));
   return std::nullopt;
 }
 
 std::optional<Failure> ForkedKernel::Load() {
-  // The system's loader runs in the process, which can only say that it failed.
+  // The system's loader runs in the process, which can only report that it failed.
   const Status usable = SharedLibrary::Check(kernel_.artifact);
   if (!usable.ok()) {
     Failed(Failure{Outcome::kRunFailed, "artifact cannot be used: " + usable.message(),
@@ -79,7 +79,7 @@ std::optional<Failure> ForkedKernel::Load() {
   work.readable = &terms_.readable;
   work.memory_bytes = terms_.memory_bytes;
   const Status started = process_.Start(std::move(work));
-  // Others that are forked meanwhile do not get it.
+  // Other processes that are forked meanwhile do not inherit it.
   for (SharedMemoryPool::Lease& lease : live_) {
     if (lease.get() != nullptr) lease->SetInherited(false);
   }
@@ -175,8 +175,8 @@ std::optional<Failure> ForkedKernel::Poison(InputSet set) {
   output_->Poison(poison_);
   if (has_workspace_ && Failed(process_.RunStep(StepKind::kPoison, {}))) return std::nullopt;
   if (phase_ != Phase::kFinal) return std::nullopt;
-  // The process gets the last data with the order to run: no thread of it can read them before its
-  // time is counted.
+  // The process receives the last data with the order to run: none of its threads can read them
+  // before its time is counted.
   process_.Stop();
   Fill(set);
   return std::nullopt;
@@ -192,8 +192,8 @@ bool ForkedKernel::Run(std::int64_t calls) {
   if (order.ends_with_real_weight && terms_.real_window < 0)
     order.rotate_weights = order.ends_with_real_weight = false;
   if (Failed(process_.RunStep(StepKind::kRun, order))) return false;
-  // Before any other step, in which the process could compute what it has not computed in this one.
-  // Its threads stand still while their result is compared.
+  // Before any other step, in which the process could finish the computation late. Its threads are
+  // stopped while the runner compares their result.
   if (phase_ == Phase::kFinal) process_.Stop();
   run_ = process_.runner_times();
   const double said = process_.exchange().seconds;

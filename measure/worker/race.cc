@@ -10,7 +10,7 @@
 namespace tilewright::measure {
 namespace {
 
-/// One finalist. Without a run it is out, and `reply` says how it ended.
+/// One finalist. Without a run it is out, and `reply` contains its result.
 struct Racer {
   std::unique_ptr<CandidateRun> run;
   RunReply reply;
@@ -31,8 +31,8 @@ struct Racer {
     if (!run->evaluation.needs_timing()) Finish({});
     return samples;
   }
-  /// make_again: makes the same candidate's run in a new process, or nothing. If the verified run
-  /// disagrees with the samples, something may have disturbed it: that process repeats the
+  /// make_again: makes the same candidate's run in a new process, or returns null. If the verified
+  /// run disagrees with the samples, interference is possible: that process repeats the
   /// verifications for the same samples.
   void Finish(const std::function<std::unique_ptr<CandidateRun>()>& make_again) {
     if (run == nullptr) return;
@@ -69,7 +69,7 @@ std::vector<RunReply> RunRace(const RunOrder& order, OperandCache& operand_cache
   }
   for (std::size_t i = 0; i < racers.size(); ++i) {
     if (racers[i].run == nullptr) continue;
-    // What its process inherits; the tensors are there.
+    // Allocates the memory that its process inherits; the tensors exist already.
     const auto kernel_operands =
         operand_cache.Prepare(order.items[i].kernel, order.items[i].reference);
     if (kernel_operands.ok()) {

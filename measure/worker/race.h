@@ -17,7 +17,7 @@ using MakeRun = std::function<std::unique_ptr<CandidateRun>(const RunOrder::Item
 
 /// Runs all items, each in a subprocess. Takes one slice of samples of each in turn and starts with
 /// a different item in each round, so that interference affects all of them alike. Ends when all
-/// have converged, or at the order's time limit. canaries: runs the interference probes of this
+/// have converged, or at the order's time limit. probe_times: runs the interference probes of this
 /// process between rounds. Returns one reply per item, in order.
 std::vector<RunReply> RunRace(const RunOrder& order, OperandCache& operand_cache,
                               const MakeRun& make_run,

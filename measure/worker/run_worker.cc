@@ -1,6 +1,6 @@
-// The runner: takes orders line by line, lays out the tensors of each, and starts a process for
-// each candidate, or one for each racer, which calls the kernel; everything else of a candidate's
-// course is done here. From its canaries it learns what a quiet moment is.
+// The runner: reads orders line by line, lays out the tensors of each, and starts one process for
+// each candidate or contender, which calls the kernel. The runner itself does all other steps. Its
+// interference probes determine which samples are clean.
 
 #include <malloc.h>
 #include <sys/stat.h>
@@ -39,7 +39,7 @@
 namespace tilewright::measure {
 namespace {
 
-/// `native`, for a program that runs on another machine.
+/// Returns the meaning of `native` for a program on another machine.
 std::string OwnTarget() {
   auto target = Target::Parse("native");
   if (!target.ok()) return {};
@@ -51,15 +51,15 @@ std::string OwnTarget() {
   return target->ToString();
 }
 
-/// Devices and pipes, which may never end, are no files of an order. One that is not there is its
-/// candidate's failure. Errors: kCorrupt.
+/// Rejects devices and pipes as files of an order, because they may never end. A missing file is
+/// its candidate's failure. Errors: kCorrupt.
 Status CheckPlain(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return {};
   return Corrupt("message: " + path + " is no plain file");
 }
 
-/// What a kernel reads from the level of memory that decides over its time, and that level.
+/// Memory level that determines a kernel's time, and the bytes that it reads there.
 struct Reading {
   int level = 0;
   std::int64_t bytes = 0;
@@ -75,8 +75,8 @@ std::array<NoiseFilter, MemoryInterferenceProbe::kLevels> MemoryGates() {
   return gates;
 }
 
-/// Processes of candidates inherit the heap. What is freed there is overwritten or given back to
-/// the system, so that no copy of the fresh check stays.
+/// Processes of candidates inherit the heap. Freed memory is overwritten or returned to the system,
+/// so that no copy of the fresh check remains.
 void KeepNoTraces() {
 #if defined(__GLIBC__)
   constexpr int kLargeBytes = 64 << 10;
@@ -101,7 +101,7 @@ class Runner {
   Status OpenEnergy();
   Status MakeColdWeights(const RunOrder& order);
   void BlameCounter(RunReply& reply);
-  /// WeightOf, if weights come from afar at all.
+  /// WeightOf, if cold weights are enabled.
   std::optional<std::size_t> ColdWeightOf(const KernelSpec& kernel) const {
     return settings_.cold_weights ? WeightOf(kernel) : std::nullopt;
   }
@@ -127,7 +127,7 @@ class Runner {
   const std::uint64_t place_seed_ = std::random_device()();
   NoiseFilter gate_;
   std::array<NoiseFilter, MemoryInterferenceProbe::kLevels> memory_gates_ =
-      MemoryGates();  // 0 is not used
+      MemoryGates();  // 0 is unused
   std::optional<PowercapCounter> energy_;
   std::string device_;
   double began_ = 0, kept_at_ = 0;  // unix seconds
@@ -163,7 +163,8 @@ Status Runner::Configure(const Json& message) {
   return SendMessage(pipes_, ToJson(handshake));
 }
 
-/// All its tensors, or its weight where that is a good part of them and comes from farther away.
+/// Returns the bytes of all its tensors, or of its weight if that is a large part of them and comes
+/// from a farther level.
 Reading Runner::ReadingOf(const KernelSpec& kernel) const {
   constexpr std::int64_t kGoodPart = 4;
   const std::int64_t bytes = kernel.signature.bytes();
@@ -224,7 +225,7 @@ Status Runner::OpenEnergy() {
   return {};
 }
 
-/// What a counter of energy lacks would become a failure of every candidate.
+/// An unavailable energy counter would become a failure of every candidate.
 void Runner::BlameCounter(RunReply& reply) {
   if (!energy_.has_value() || reply.outcome != Outcome::kRunFailed) return;
   if (reply.fault_domain != FaultDomain::kUndetermined) return;
@@ -234,8 +235,8 @@ void Runner::BlameCounter(RunReply& reply) {
   reply.reason = counts.message();
 }
 
-/// Canaries run beside candidates tell what a quiet moment is, too. They run in this process:
-/// nothing that a candidate's process says gets here.
+/// Interference probes that run between candidates update the baseline, too. They run in this
+/// process: it uses no time that a candidate's process reports.
 void Runner::LearnFrom(const RunReply& reply, int level) {
   const double now = clock_.UnixSeconds();
   for (double probe : reply.probe_times) gate_.Add(now, probe);
@@ -280,8 +281,8 @@ void Runner::SaveProbeBaselines() {
   UpdateProbeBaselines(settings_.probe_baseline_file, device_, began_, kept_at_, seconds);
 }
 
-/// If the verified run disagrees with the samples, something may have disturbed it: all of the
-/// course is repeated in a new process.
+/// If the verified run disagrees with the samples, interference is possible: a new process repeats
+/// the whole evaluation.
 RunReply Runner::RunAlone(const RunOrder::Item& item) {
   for (int timings = 1;; ++timings) {
     auto kernel_operands = workbench_.Prepare(item.kernel, item.reference);
@@ -329,8 +330,8 @@ Status Runner::Handle(const Json& message) {
   return ran;
 }
 
-/// Of the order's device; null where its candidates run in processes of their own. All items of an
-/// order are for one device.
+/// Returns the runner of the order's device; null if its candidates run in subprocesses. All items
+/// of an order are for one device.
 DeviceRunner* Runner::DeviceOf(const RunOrder& order) {
   if (order.items.empty()) return nullptr;
   const Target& target = order.items[0].kernel.target;
@@ -344,7 +345,7 @@ Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
   if (cold_weights_.has_value()) cold_weights_->Begin();
   if (DeviceRunner* device = DeviceOf(order)) return device->Run(order, workbench_);
   std::vector<RunReply> replies;
-  if (order.items.empty()) return replies;  // nobody's canaries to run
+  if (order.items.empty()) return replies;  // no probes to run
   TW_RETURN_IF_ERROR(OpenEnergy());
   // Without memory for them the order fails, as without memory for its tensors.
   if (const Status made = MakeColdWeights(order); !made.ok()) return AllFailed(order, made);
@@ -371,7 +372,7 @@ std::vector<RunReply> Runner::AllFailed(const RunOrder& order, const Status& rea
   return replies;
 }
 
-/// The runner itself has too little memory for a candidate: that is no loss of the device.
+/// The runner itself has too little memory for a candidate: that is not a device loss.
 std::vector<RunReply> Runner::OutOfMemory(const RunOrder& order) {
   workbench_ = OperandCache(settings_.cache_bytes);
   cold_weights_.reset();

@@ -6,7 +6,7 @@
 namespace tilewright::measure {
 namespace {
 
-/// Kept for candidates to come; beyond it the oldest pieces go.
+/// Maximum bytes kept for later candidates; beyond it the oldest pieces are freed.
 constexpr std::int64_t kMaxKeptBytes = std::int64_t{256} << 20;
 
 }  // namespace
@@ -32,7 +32,7 @@ Result<SharedMemoryPool::Lease> SharedMemoryPool::Take(std::int64_t bytes) {
   if (found != pieces_.end()) {
     piece = std::move(*found);
     pieces_.erase(found);
-    piece->memory.FillRedZones();  // the candidate before may have written there
+    piece->memory.FillRedZones();  // the previous candidate may have written there
   } else {
     TW_ASSIGN_OR_RETURN(auto memory, GuardedMemory::Create(bytes, /*shared=*/true));
     piece = std::make_unique<Lease::Piece>(Lease::Piece{std::move(memory)});

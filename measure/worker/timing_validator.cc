@@ -7,11 +7,11 @@
 namespace tilewright::measure {
 namespace {
 
-/// The clocks of both processes are the same one: what is between them is rounding of sums.
+/// Both processes read the same clock: differences are rounding errors of sums.
 constexpr double kClockTolerance = 1.001;
 constexpr double kClockSeconds = 1e-6;
-/// Processor time that is in no sample: between the order and the first one, and, where others take
-/// the core, what the caches lose.
+/// Processor time outside of the samples: between the order and the first one, and cache misses
+/// after other processes used the core.
 constexpr double kMinShare = 0.5;
 constexpr double kUncountedSeconds = 2e-3;
 /// A verified run against the usual one: it may find no cache warm, and meet a lower clock.

@@ -14,7 +14,7 @@
 namespace tilewright::measure {
 namespace {
 
-/// Lowest number a protocol descriptor gets: above what libraries open by habit.
+/// Lowest number of a protocol descriptor: above those that libraries open by habit.
 constexpr int kFirstDescriptor = 10;
 
 int Fail(const Status& status) {
@@ -22,7 +22,7 @@ int Fail(const Status& status) {
   return 1;
 }
 
-/// Memory that runs out ends the worker with a word for its supervisor.
+/// Reports exhausted memory to the supervisor and ends the worker.
 Status Handle(const std::function<Status(const Json&)>& handle, const Json& message) {
   try {
     return handle(message);

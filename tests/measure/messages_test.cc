@@ -79,7 +79,7 @@ TEST(Messages, AnOrderForATaskThatWasNotToldIsRefused) {
   RunOrder order;
   order.items.push_back({5, MakeKernel(), "/tmp/reference", 0.25, 0.5, Fault()});
   EXPECT_EQ(RunOrderFrom(ToJson(order), TaskTable()).status().message(),
-            "message: task 7 was not told");
+            "message: task 7 is unknown");
 }
 
 TEST(Messages, ABuildOrderComesBackTheSame) {
