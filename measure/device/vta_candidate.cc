@@ -98,7 +98,8 @@ RunReply RunVtaKernel(const RunOrder::Item& item) {
 
 }  // namespace
 
-Result<std::vector<RunReply>> VtaRunner::Run(const RunOrder& order, OperandCache& /*workbench*/) {
+Result<std::vector<RunReply>> VtaRunner::Run(const RunOrder& order,
+                                             OperandCache& /*operand_cache*/) {
   std::vector<RunReply> replies;
   for (const RunOrder::Item& item : order.items) replies.push_back(RunVtaKernel(item));
   return replies;

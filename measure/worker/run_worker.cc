@@ -116,7 +116,7 @@ class Runner {
 
   const WorkerPipes& pipes_;
   RunWorkerSettings settings_;
-  OperandCache workbench_{settings_.cache_bytes};
+  OperandCache operand_cache_{settings_.cache_bytes};
   std::int64_t cold_bytes_ = 0;
   std::optional<ColdWeights> cold_weights_;
   InterferenceProbe probe_;
@@ -146,7 +146,7 @@ Status Runner::Configure(const Json& message) {
   cold_bytes_ = ColdWeights::BytesFor(std::max(own.l2_bytes, own.l3_bytes));
   settings_ = settings;
   energy_.reset();
-  workbench_ = OperandCache(settings_.cache_bytes);
+  operand_cache_ = OperandCache(settings_.cache_bytes);
   configured_ = true;
   devices_.clear();
   RunnerHandshake handshake;
@@ -285,7 +285,7 @@ void Runner::SaveProbeBaselines() {
 /// the whole evaluation.
 RunReply Runner::RunAlone(const RunOrder::Item& item) {
   for (int timings = 1;; ++timings) {
-    auto kernel_operands = workbench_.Prepare(item.kernel, item.reference);
+    auto kernel_operands = operand_cache_.Prepare(item.kernel, item.reference);
     if (!kernel_operands.ok()) return FailureReply(item, kernel_operands.status());
     const auto run = MakeRun(item, *std::move(kernel_operands));
     run->evaluation.Load();
@@ -341,9 +341,9 @@ DeviceRunner* Runner::DeviceOf(const RunOrder& order) {
 }
 
 Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
-  workbench_.Begin();
+  operand_cache_.Begin();
   if (cold_weights_.has_value()) cold_weights_->Begin();
-  if (DeviceRunner* device = DeviceOf(order)) return device->Run(order, workbench_);
+  if (DeviceRunner* device = DeviceOf(order)) return device->Run(order, operand_cache_);
   std::vector<RunReply> replies;
   if (order.items.empty()) return replies;  // no probes to run
   TW_RETURN_IF_ERROR(OpenEnergy());
@@ -353,7 +353,7 @@ Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
     replies.push_back(RunAlone(order.items[0]));
   } else {
     replies = RunRace(
-        order, workbench_,
+        order, operand_cache_,
         [this](const RunOrder::Item& item, OperandCache::KernelOperands kernel_operands) {
           return MakeRun(item, std::move(kernel_operands));
         },
@@ -374,7 +374,7 @@ std::vector<RunReply> Runner::AllFailed(const RunOrder& order, const Status& rea
 
 /// The runner itself has too little memory for a candidate: that is not a device loss.
 std::vector<RunReply> Runner::OutOfMemory(const RunOrder& order) {
-  workbench_ = OperandCache(settings_.cache_bytes);
+  operand_cache_ = OperandCache(settings_.cache_bytes);
   cold_weights_.reset();
   return AllFailed(order, Unavailable("out of memory: the runner has none left"));
 }

@@ -167,7 +167,8 @@ class TuneCommand final : public Command {
     // The name of a board refers to a file of this machine.
     if (!Target::Parse(settings.target).ok()) settings.target = target.ToString();
     if (!fleet_.connected()) TW_RETURN_IF_ERROR(device_.CheckRuns(target));
-    const ModelArguments model{{settings.shape, settings.dim, settings.value}, settings.requantize};
+    const session::ModelOptions model{{settings.shape, settings.dim, settings.value},
+                                      settings.requantize};
     TW_ASSIGN_OR_RETURN(const auto sources, model.Sources(settings.graph));
     TW_ASSIGN_OR_RETURN(auto tasks,
                         session::TasksOfShapeVariants(sources, target, !no_fuse_residuals_));
