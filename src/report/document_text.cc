@@ -33,8 +33,7 @@ void AppendTasks(const JobPage& job, std::string& text) {
     }
     text += FormatPrintable(
         "{:<38} {:>4} {:>12} {:>12} {:>8} {:>7} {:>7} {:>6}{}{}\n", task.name, task.occurrences,
-        ShortValue(task.metric, task.default_value),
-        ShortValue(task.metric, task.best_value),
+        ShortValue(task.metric, task.default_value), ShortValue(task.metric, task.best_value),
         SpeedupText(task.default_value, task.best_value),
         session::RooflineShareText(task.roofline.bound, task.best_value), task.trials,
         task.ranking.windows.empty() ? "-" : FormatPrintable("{:.2f}", task.ranking.tau),
@@ -44,8 +43,7 @@ void AppendTasks(const JobPage& job, std::string& text) {
   const std::string metric = job.tasks.empty() ? "seconds" : job.tasks.front().metric;
   const search::NetworkTimes times = job.Times();
   text += FormatPrintable("{:<38} {:>4} {:>12} {:>12} {:>8}\n", session::AllTasksText(times), "",
-                          ShortValue(metric, times.standard),
-                          ShortValue(metric, times.best),
+                          ShortValue(metric, times.standard), ShortValue(metric, times.best),
                           SpeedupText(times.standard, times.best));
 }
 
@@ -74,13 +72,12 @@ void AppendJob(const JobPage& job, std::string& text) {
   text += FormatPrintable("{}: job {}{}\n", job.store, job.name,
                           job.graph.empty() ? "" : ", " + job.graph);
   text += FormatPrintable("on {}, target {}\n", job.device, job.target);
-  text +=
-      FormatPrintable("{} trials in {} ({:.1f}/s), {} failed, {} disturbed{}\n", job.trials,
-                      ShortDuration(job.time.known() ? job.time.wall : job.wall_seconds),
-                      job.TrialsPerSecond(), job.trials - job.ok, job.noisy,
-                      job.pauses > 0 ? FormatPrintable("; {} pauses of {} left out", job.pauses,
-                                                       ShortDuration(job.pause_seconds))
-                                     : "");
+  text += FormatPrintable("{} trials in {} ({:.1f}/s), {} failed, {} disturbed{}\n", job.trials,
+                          ShortDuration(job.time.known() ? job.time.wall : job.wall_seconds),
+                          job.TrialsPerSecond(), job.trials - job.ok, job.noisy,
+                          job.pauses > 0 ? FormatPrintable("; {} pauses of {} left out", job.pauses,
+                                                           ShortDuration(job.pause_seconds))
+                                         : "");
   if (const TimePage& time = job.time; time.known()) {
     text += FormatPrintable(
         "time: running {:.0f} % (timing {:.0f} %), building {:.0f} %, learning {:.0f} %, idle "

@@ -82,7 +82,7 @@ for file in "${files[@]}" ${again[@]+"${again[@]}"}; do
   fi
   case $file in
     tests/*) tests+=("$object") ;;
-    python_free_cli/*) cli+=("$object") ;;
+    python_free_cli/* | src/session/*) cli+=("$object") ;;
     *) library+=("$object") ;;
   esac
 done

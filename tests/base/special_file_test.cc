@@ -30,7 +30,7 @@ TEST(PlainFileTest, NothingIsWaitedFor) {
     EXPECT_EQ(CheckNotSpecialFile(path).message(), read.status().message());
   }
   EXPECT_EQ(ReadFile("/dev/zero").status().message(), "/dev/zero: is a device, expected a file");
-  EXPECT_THAT(ReadFile(folder->path()).status().message(), HasSubstr("is a folder"));
+  EXPECT_THAT(ReadFile(folder->path()).status().message(), HasSubstr("is a directory"));
   EXPECT_EQ(ReadFile(folder->path() + "/none").status().code(), StatusCode::kNotFound);
   EXPECT_TRUE(CheckNotSpecialFile(folder->path() + "/none").ok());
 

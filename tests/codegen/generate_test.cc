@@ -276,7 +276,7 @@ INSTANTIATE_TEST_SUITE_P(
     Programs, RejectionTest,
     testing::Values(
         Rejection{"Name", kAvx2, Increment("no name", 4), StatusCode::kInvalidArgument,
-                  "no C identifier"},
+                  "is not a C identifier"},
         Rejection{"UnboundVariable", kAvx2,
                   WithBody([](const Buffer& out, const Expr& i) { return StoreOne(out, {i}); }),
                   StatusCode::kInvalidArgument, "variable i is used outside of its loop"},

@@ -51,7 +51,7 @@ TEST(TreeModelTest, SavesAndLoads) {
 
 TEST(TreeModelTest, RefusesWhatIsNoModelOfTheseFeatures) {
   EXPECT_EQ(TreeModel::Deserialize("hello").status().message(),
-            "cost model: expected it to begin with \"tilewright-cost-model\"");
+            "cost model: expected a file that begins with \"tilewright-cost-model\"");
   const std::string bytes = Sample().Serialize();
   std::string other = bytes;
   const std::string features = "features " + std::to_string(kFeatureVersion);

@@ -155,7 +155,7 @@ TEST(QuantizeRealizeTest, SumsThatInt32CannotHoldAreRefused) {
 TEST(QuantizeRealizeTest, NeedsScales) {
   auto graph = RunOn(Conv("%x", 0), {"partition", "annotate", "realize"}, AllConvolutions());
   ASSERT_FALSE(graph.ok());
-  EXPECT_THAT(graph.status().message(), HasSubstr("run calibrate before"));
+  EXPECT_THAT(graph.status().message(), HasSubstr("run calibrate first"));
 }
 
 /// Network with every kind of operator that works on integers.

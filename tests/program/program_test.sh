@@ -355,7 +355,7 @@ has '"made_up_constants":null' out
 expect 0 --version
 has 'tilewright ' out
 expect 2 inspect m.so
-has 'm.so: a library or program, expected the model file' err
+has 'm.so: the file is a library or program, expected the model file' err
 expect 2 run m.onnx
 has '`tilewright compile` makes one' err
 expect 2 compile m.onnx --records r.db --name m -o made/for/it/m.so

@@ -16,8 +16,12 @@ int main(int argc, char** argv) {
   auto report = tuner->Tune(*model, tune);
   auto network = tuner->Compile(*model, compile);
   if (!report.ok() || !network.ok()) return std::puts(network.status().message().c_str()), 1;
-  std::vector<char> in(network->inputs()[0].bytes), out(network->outputs()[0].bytes);
-  tw::Status ran = network->Run({in.data()}, {out.data()});
+  std::vector<std::vector<char>> memory;  // of inputs, here zeros, and outputs
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  for (const tw::Tensor& t : network->inputs()) in.push_back(memory.emplace_back(t.bytes).data());
+  for (const tw::Tensor& t : network->outputs()) out.push_back(memory.emplace_back(t.bytes).data());
+  tw::Status ran = network->Run(in, out);
   std::printf("%lld trials: %.3g ms, %.3g ms with default configs; run: %s\n",
               static_cast<long long>(report->trials()), 1e3 * report->best_seconds(),
               1e3 * report->default_seconds(), ran.ok() ? "ok" : ran.message().c_str());

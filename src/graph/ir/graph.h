@@ -26,7 +26,7 @@ struct Node {
   /// Unique name of the value in the source ("r0", "%26", "conv1_w_0"). An intermediate value that
   /// an importer or a pass added has the name of the source value with a suffix: "r0#0".
   std::string name;
-  std::string source;     ///< kOperator: its name in the source file, if it has one
+  std::string source;  ///< kOperator: its name in the source file, if it has one
   /// Anchors of a graph that is being partitioned: position of the site (PartitionedGraph::sites)
   /// of this operator; else -1. Passes that rebuild an operator copy it.
   int site = -1;

@@ -175,7 +175,7 @@ TEST(OnnxBind, AValueMayComeFromAFile) {
 
 TEST(OnnxBind, WrongValuesAreRefused) {
   EXPECT_EQ(Reshaped().Message({{}, {}, {"shape=2,x"}}),
-            "graph input 'shape': --value shape=2,x: 'x' is no int64");
+            "graph input 'shape': --value shape=2,x: 'x' is not a valid int64");
   EXPECT_EQ(Reshaped().Message({{}, {"rank=3"}, {"shape=2,3"}}),
             "--value shape=2,3: dimension 0 ('rank') is 2, but 3 by --dim rank=3; the file "
             "declares 'rank'");

@@ -152,7 +152,7 @@ TEST(OnnxKnown, MasksOfThousandsOfElements) {
     OnnxBuilder large(18);
     large.Input("x", {1}).Initializer("c", mask(70'000)).Node(op, {"c"}, {"y"}).Output("y");
     EXPECT_THAT(large.Import().status().message(),
-                HasSubstr("it is known and has 70000 elements, expected at most 65536"));
+                HasSubstr("it is constant and has 70000 elements, expected at most 65536"));
   }
 }
 

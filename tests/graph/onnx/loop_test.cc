@@ -126,7 +126,8 @@ TEST(OnnxLoop, ThatMayNeverEndIsRefused) {
 TEST(OnnxLoop, OfUnknownStepsIsRefused) {
   LoopModel trips(16, "n", "", "last");
   trips.Forever().model.Input("n", {}, TensorProto::INT64);
-  EXPECT_THAT(trips.Message(), HasSubstr("input 0 (n) must be a list of integers known before"));
+  EXPECT_THAT(trips.Message(),
+              HasSubstr("input 0 (n) must be a list of integers that is constant at import"));
   EXPECT_THAT(trips.Message(), HasSubstr("--value n=NUMBER"));
   LoopModel condition(16, "three", "go", "last");
   condition.Forever().model.Input("go", {}, TensorProto::BOOL);

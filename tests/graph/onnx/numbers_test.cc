@@ -210,7 +210,7 @@ TEST(OnnxNumbers, RoundedToBfloat16) {
   computed.Node("Add", {"b", "b"}, {"y"});
   EXPECT_THAT(computed.Import().status().message(),
               HasSubstr("node 1 (Add) making 'y': input 0 (b) has element type bfloat16, which is "
-                        "only stored"));
+                        "a storage type"));
   OnnxBuilder output(13);
   output.Input("x", {2}).Output("y").Node("Cast", {"x"}, {"y"}).Int("to", 16);
   EXPECT_THAT(output.Import().status().message(),

@@ -125,7 +125,7 @@ TEST_F(OnnxExternal, ChecksOffsetsAndLengths) {
   const auto message = [&](const char* key, const char* value) {
     return ExternalModel(path_).Entry("location", "w.bin").Entry(key, value).Message();
   };
-  EXPECT_THAT(message("offset", "12"), HasSubstr("has 16 bytes, expected 8 from offset 12 on"));
+  EXPECT_THAT(message("offset", "12"), HasSubstr("has 16 bytes, expected 8 from offset 12"));
   EXPECT_THAT(message("offset", "9223372036854775807"), HasSubstr("has 16 bytes"));
   EXPECT_THAT(message("offset", "-4"), HasSubstr("external offset is '-4'"));
   EXPECT_THAT(message("offset", "18446744073709551616"), HasSubstr("expected a number of bytes"));

@@ -163,7 +163,7 @@ TEST(OnnxSequences, OptionalValues) {
   OnnxBuilder used_names = Sequences();
   used_names.Node("Optional", {}, {"o"}).Node("OptionalGetElement", {"o"}, {"y"});
   EXPECT_THAT(Refusal(used_names),
-              HasSubstr("node 1 (OptionalGetElement) making 'y': the optional value o has no"));
+              HasSubstr("node 1 (OptionalGetElement) making 'y': the optional value o is empty"));
 }
 
 TEST(OnnxSequences, SaysWhatIsNoTensor) {

@@ -236,11 +236,11 @@ TEST(OnnxTrees, SaysWhatIsNoTree) {
   AddTrees(texts);
   AddWeights(texts, "class", {0, 1, 2, 1}, {1, 2, 3, 4});
   Texts(texts, "classlabels_strings", {"a", "b", "c"});
-  EXPECT_THAT(refusal(texts), HasSubstr("value y has labels that are texts"));
+  EXPECT_THAT(refusal(texts), HasSubstr("value y has string labels"));
   OnnxBuilder map = MlModel("Scaler", 4);
   map.FloatList("scale", {1}).FloatList("offset", {0}).Node("ZipMap", {"y"}, {"m"}, "ai.onnx.ml");
   EXPECT_THAT(refusal(map),
-              HasSubstr("ai.onnx.ml.ZipMap (1 node); ZipMap makes maps of class names"));
+              HasSubstr("ai.onnx.ml.ZipMap (1 node); ZipMap returns maps of class names"));
 }
 
 TEST(OnnxTrees, Scaler) {
