@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "records/autotvm/tuple.h"
@@ -31,13 +32,34 @@ Status CheckUnused(const LoadOptions& options, std::string_view why) {
   return given.empty() ? Status() : InvalidArgument(given.front() + ": " + std::string(why));
 }
 
-Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, const Target& target,
-                                                  bool fuse_residuals) {
-  const std::string& path = source.path;
-  if (path.ends_with(".tw") || Workload::Parse(path).ok()) {
-    TW_ASSIGN_OR_RETURN(auto task, ParseTask(source, target, fuse_residuals));
-    return std::vector<search::TuneTask>{std::move(task)};
+namespace {
+
+constexpr std::string_view kNoFile = "the task is no model file";
+
+/// Task of an expression file or a workload key; none for other texts.
+Result<std::optional<search::TuneTask>> TaskOfText(const ModelSource& source,
+                                                   const Target& target) {
+  const std::string& text = source.path;
+  std::optional<search::TuneTask> task;
+  if (text.ends_with(".tw")) {
+    TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
+    constexpr auto kMaxBytes = static_cast<std::int64_t>(kMaxExpressionBytes);
+    TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(text, kMaxBytes));
+    TW_ASSIGN_OR_RETURN(auto expression, ParseExpression(bytes, text));
+    Workload workload = Workload::FromExpression(expression);
+    if (const auto type = workload.OutputType(); !type.ok()) return type.status().WithContext(text);
+    task = search::TuneTask{{std::move(workload), target}, {}, 1};
+  } else if (auto workload = Workload::Parse(text); workload.ok()) {
+    TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
+    task = search::TuneTask{{*std::move(workload), target}, {}, 1};
   }
+  return task;
+}
+
+/// Tasks of a model file, or the one that `#N` after its name selects.
+Result<std::vector<search::TuneTask>> TasksOfModel(const ModelSource& source, const Target& target,
+                                                   bool fuse_residuals) {
+  const std::string& path = source.path;
   std::string file = path;
   std::int64_t only = -1;
   if (const auto hash = path.rfind('#'); hash != std::string::npos) {
@@ -65,6 +87,46 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, con
     tasks.push_back({{std::move(task.workload), target}, std::move(task.epilogue), occurrences});
   }
   return tasks;
+}
+
+}  // namespace
+
+Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, const Target& target,
+                                                  bool fuse_residuals) {
+  TW_ASSIGN_OR_RETURN(auto task, TaskOfText(source, target));
+  if (task) return std::vector<search::TuneTask>{*std::move(task)};
+  return TasksOfModel(source, target, fuse_residuals);
+}
+
+Result<search::TuneTask> ParseTask(const ModelSource& source, const Target& target,
+                                   bool fuse_residuals) {
+  const std::string& text = source.path;
+  TW_ASSIGN_OR_RETURN(auto task, TaskOfText(source, target));
+  if (task) return *std::move(task);
+  if (text.starts_with('(')) {
+    TW_ASSIGN_OR_RETURN(auto tuple, records::ParseAutotvmTuple(text));
+    TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
+    return search::TuneTask{{std::move(tuple), target}, {}, 1};
+  }
+  if (text.find('#') == std::string::npos) {
+    return InvalidArgument("'" + text +
+                           "' is no task: " + Workload::Parse(text).status().message() +
+                           "; expected a workload key, an AutoTVM tuple, FILE#N, or FILE.tw");
+  }
+  TW_ASSIGN_OR_RETURN(auto tasks, TasksOfModel(source, target, fuse_residuals));
+  if (tasks.size() != 1) {
+    return InvalidArgument("'" + text + "' does not name one task, expected FILE#N");
+  }
+  return std::move(tasks.front());
+}
+
+Result<std::vector<search::TuneTask>> ParseTasks(const ModelSource& source, const Target& target,
+                                                 bool fuse_residuals) {
+  if (source.path.find('(') == std::string::npos) {  // neither a key nor a tuple
+    return TasksOfFile(source, target, fuse_residuals);
+  }
+  TW_ASSIGN_OR_RETURN(auto task, ParseTask(source, target, fuse_residuals));
+  return std::vector<search::TuneTask>{std::move(task)};
 }
 
 Result<std::vector<search::TuneTask>> TasksOfShapeVariants(std::span<const ModelSource> sources,
@@ -118,47 +180,6 @@ void AssignToHost(const TemplateRegistry& templates, std::vector<search::TuneTas
     if (host) note(FormatPrintable("left to the host: {}", ShortName(task.task.workload)));
     return host;
   });
-}
-
-Result<search::TuneTask> ParseTask(const ModelSource& source, const Target& target,
-                                   bool fuse_residuals) {
-  const std::string& text = source.path;
-  constexpr std::string_view kNoFile = "the task is no model file";
-  if (text.ends_with(".tw")) {
-    TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
-    constexpr auto kMaxBytes = static_cast<std::int64_t>(kMaxExpressionBytes);
-    TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(text, kMaxBytes));
-    TW_ASSIGN_OR_RETURN(auto expression, ParseExpression(bytes, text));
-    Workload workload = Workload::FromExpression(expression);
-    if (const auto type = workload.OutputType(); !type.ok()) return type.status().WithContext(text);
-    return search::TuneTask{{std::move(workload), target}, {}, 1};
-  }
-  if (auto workload = Workload::Parse(text); workload.ok()) {
-    TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
-    return search::TuneTask{{std::move(*workload), target}, {}, 1};
-  } else if (!text.empty() && text.front() == '(') {
-    TW_ASSIGN_OR_RETURN(auto tuple, records::ParseAutotvmTuple(text));
-    TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
-    return search::TuneTask{{std::move(tuple), target}, {}, 1};
-  } else if (text.find('#') == std::string::npos) {
-    return InvalidArgument("'" + text + "' is no task: " + workload.status().message() +
-                           "; expected a workload key, an AutoTVM tuple, FILE#N, or FILE.tw");
-  }
-  TW_ASSIGN_OR_RETURN(auto tasks, TasksOfFile(source, target, fuse_residuals));
-  if (tasks.size() != 1) {
-    return InvalidArgument("'" + text + "' does not name one task, expected FILE#N");
-  }
-  return std::move(tasks.front());
-}
-
-Result<std::vector<search::TuneTask>> ParseTasks(const ModelSource& source, const Target& target,
-                                                 bool fuse_residuals) {
-  auto one = ParseTask(source, target, fuse_residuals);
-  if (one.ok()) return std::vector<search::TuneTask>{*std::move(one)};
-  if (source.path.find('(') != std::string::npos || source.path.ends_with(".tw")) {
-    return one.status();
-  }
-  return TasksOfFile(source, target, fuse_residuals);
 }
 
 Result<Config> ParseConfig(const std::string& text) {
