@@ -217,14 +217,15 @@ class TuneCommand final : public Command {
       display.SetTrials(settings.trials);
     }
 
-    session::TuneRequest request;
-    request.only_templates = templates_;
-    request.strategies = &registries().strategies;
-    request.measurer = measurer.get();
-    request.store = &*store;
-    request.clock = &clock;
-    request.observer = &display;
-    request.stop = &stop_requested;
+    search::TuneContext context;
+    context.templates = &*searched;
+    context.only_templates = templates_;
+    context.strategies = &registries().strategies;
+    context.measurer = measurer.get();
+    context.store = &*store;
+    context.clock = &clock;
+    context.observer = &display;
+    context.stop = &stop_requested;
     std::optional<TuneWatch> watch;
     if (watch_) {
       TW_ASSIGN_OR_RETURN(auto started,
@@ -234,7 +235,7 @@ class TuneCommand final : public Command {
       PrintErr("watch: {}\n", watch->address());
     }
     StopAtSignals();
-    TW_ASSIGN_OR_RETURN(auto report, session::Session::Tune(tasks, settings, *searched, request));
+    TW_ASSIGN_OR_RETURN(auto report, session::Session::Tune(tasks, settings, context));
     const double share_done = display.Finish(report);
     if (watch) watch->Finish();
     if (json_) {

@@ -62,7 +62,7 @@ Result<records::Catalog> RecordSources::Open(const TemplateRegistry& templates,
                                              const Target& target, const NoteSink& note) const {
   records::Catalog catalog;
   std::vector<std::string> paths = stores;
-  if (paths.empty()) {
+  if (paths.empty() && user_store) {
     auto own = FindUserPaths();
     if (own.ok() && FileExists(own->records)) paths.push_back(own->records);
   }

@@ -24,6 +24,7 @@ struct TrustOptions {
 /// Record sources of a query or a compilation, and the lowest accepted answer level.
 struct RecordSources {
   std::vector<std::string> stores, packages;  ///< files
+  bool user_store = true;                     ///< without stores: the user's own, if it exists
   bool no_packages = false;                   ///< ignore installed packages
   std::string accept = "model";               ///< name of an AnswerLevel
   std::string model_file;  ///< cost model. Empty: the shipped one, if there is one; "none": none

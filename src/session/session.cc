@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "cost_model/xgboost_model.h"
-#include "measure/supervisor/process_measurer.h"
 #include "src/base/files/locked_temp_dir.h"
 #include "src/base/format_printable.h"
 #include "src/session/model.h"
@@ -48,29 +47,12 @@ Result<std::vector<search::TuneTask>> Session::Tasks(const ModelSource& source) 
   return ParseTasks(source, settings_.target, settings_.fuse_residuals.value_or(true));
 }
 
-Result<std::unique_ptr<measure::Measurer>> Session::MakeMeasurer(const WorkerCommands& workers,
-                                                                 const Runners& runners) const {
-  TW_ASSIGN_OR_RETURN(auto measurer_settings, MeasurerSettings(workers, settings_.target, runners,
-                                                               settings_.device, settings_.note));
-  TW_ASSIGN_OR_RETURN(auto measurer,
-                      measure::ProcessMeasurer::Create(std::move(measurer_settings)));
-  return std::unique_ptr<measure::Measurer>(std::move(measurer));
-}
-
 Result<search::TuneReport> Session::Tune(const std::vector<search::TuneTask>& tasks,
                                          const search::JobSettings& job,
-                                         const TemplateRegistry& templates,
-                                         const TuneRequest& request) {
-  search::TuneContext context;
-  context.templates = &templates;
-  context.only_templates = request.only_templates;
-  context.strategies = request.strategies;
-  context.measurer = request.measurer;
-  context.store = request.store;
-  context.clock = request.clock;
-  context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
-  context.observer = request.observer;
-  context.stop = request.stop;
+                                         search::TuneContext context) {
+  if (!context.make_model) {
+    context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
+  }
   return search::Tune(tasks, job, context);
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -8,12 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "measure/measurer.h"
 #include "records/package/catalog.h"
 #include "search/job.h"
-#include "search/registry.h"
 #include "search/tuner.h"
-#include "src/base/clock.h"
 #include "src/base/status.h"
 #include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"
@@ -22,7 +18,6 @@
 #include "src/compiler/run/vta_run.h"
 #include "src/graph/ir/graph.h"
 #include "src/session/device_choice.h"
-#include "src/session/measurer.h"
 #include "src/session/notes.h"
 #include "src/session/record_sources.h"
 #include "src/target/target.h"
@@ -71,17 +66,6 @@ struct OpenNetwork {
   std::unique_ptr<RunnableNetwork> network;
 };
 
-/// Options of tuning, in addition to the settings of the job.
-struct TuneRequest {
-  const search::StrategyRegistry* strategies = nullptr;  ///< required
-  measure::Measurer* measurer = nullptr;                 ///< required (MakeMeasurer, or a fleet)
-  records::Store* store = nullptr;                       ///< required, writable
-  Clock* clock = nullptr;                                ///< required
-  std::vector<std::string> only_templates;               ///< keys; empty: all
-  search::TuneObserver* observer = nullptr;              ///< may be null
-  const std::atomic<bool>* stop = nullptr;               ///< true: finish soon; may be null
-};
-
 /// Cycle models of a timed run on a VTA.
 inline constexpr const char* kCycleModels[] = {"pynq", "rtl"};
 
@@ -99,16 +83,10 @@ class Session {
   /// Returns the tasks of a model file or a task text for the target (ParseTasks).
   Result<std::vector<search::TuneTask>> Tasks(const ModelSource& source) const;
 
-  /// Creates a measurer of this machine or of the connected runners.
-  /// Errors: those of MeasurerSettings and ProcessMeasurer::Create.
-  Result<std::unique_ptr<measure::Measurer>> MakeMeasurer(const WorkerCommands& workers,
-                                                          const Runners& runners = {}) const;
-
-  /// Tunes tasks (search::Tune) with an XGBoost cost model. templates: the templates to search.
+  /// Tunes tasks (search::Tune). Without context.make_model the cost model is XGBoost's.
   static Result<search::TuneReport> Tune(const std::vector<search::TuneTask>& tasks,
                                          const search::JobSettings& job,
-                                         const TemplateRegistry& templates,
-                                         const TuneRequest& request);
+                                         search::TuneContext context);
 
   /// Returns the best known config of a workload in the record sources.
   /// Errors: those of opening the sources and of Catalog::Query.

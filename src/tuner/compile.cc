@@ -18,7 +18,7 @@ namespace {
 
 namespace inner = ::tilewright;
 
-constexpr const char* kLibraryEnd = ".so";
+constexpr std::string_view kLibraryEnd = ".so";
 
 /// Catalog answer with the caller's config, if the catalog has no store.
 class GivenConfig final : public records::ModelChooser {
@@ -91,18 +91,37 @@ inner::Result<CompiledModel> CompileInto(const Tuner::Data& tuner, const Express
 
 inner::Result<Kernel> CompileHere(const Tuner::Data& tuner, const Expression& expression,
                                   const CompileOptions& options) {
+  CompiledModel compiled;
+  TW_ASSIGN_OR_RETURN(auto library, LoadCompiled(
+                                        [&](const std::string& path) {
+                                          return CompileInto(tuner, expression, options, path);
+                                        },
+                                        compiled));
+  return Kernel(
+      std::make_shared<Kernel::Data>(Kernel::Data{std::move(library), ReportOf(compiled)}));
+}
+
+}  // namespace
+
+inner::Result<LocalLibrary> LoadCompiled(
+    const std::function<inner::Result<CompiledModel>(const std::string& path)>& compile,
+    CompiledModel& compiled) {
   TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-tuner"));
-  const std::string path = folder.path() + "/kernel" + kLibraryEnd;
-  TW_ASSIGN_OR_RETURN(auto compiled, CompileInto(tuner, expression, options, path));
+  const std::string path = folder.path() + "/compiled" + std::string(kLibraryEnd);
+  TW_ASSIGN_OR_RETURN(compiled, compile(path));
   TW_ASSIGN_OR_RETURN(auto loaded, LoadModel(path));
   auto* function =
       reinterpret_cast<Kernel::Function>(loaded.library.Symbol(compiled.name + "_run"));
   if (function == nullptr) return Internal("the compiled library has no " + compiled.name + "_run");
-  return Kernel(std::make_shared<Kernel::Data>(
-      Kernel::Data{std::move(folder), std::move(loaded), function, ReportOf(compiled)}));
+  return LocalLibrary{std::move(folder), std::move(loaded), function};
 }
 
-}  // namespace
+inner::Status WriteHeader(const std::string& library_path, const CompiledModel& compiled) {
+  const std::string_view path = library_path;
+  const auto stem =
+      path.substr(0, path.size() - (path.ends_with(kLibraryEnd) ? kLibraryEnd.size() : 0));
+  return WriteFile(std::string(stem) + ".h", compiled.header);
+}
 
 inline namespace v1 {
 
@@ -114,14 +133,13 @@ Status Tuner::CompileLibrary(const Expression& expression, const std::string& pa
                              const CompileOptions& options) const {
   auto compiled = CompileInto(*data_, expression, options, path);
   if (!compiled.ok()) return ToPublic(compiled.status());
-  const std::string stem = path.ends_with(kLibraryEnd) ? path.substr(0, path.size() - 3) : path;
-  return ToPublic(WriteFile(stem + ".h", compiled->header));
+  return ToPublic(WriteHeader(path, *compiled));
 }
 
-Kernel::Function Kernel::function() const { return data_->function; }
+Kernel::Function Kernel::function() const { return data_->library.function; }
 
 Status Kernel::Run(const std::vector<const void*>& inputs, void* result) const {
-  const auto wanted = static_cast<std::size_t>(data_->loaded.model().input_count);
+  const auto wanted = static_cast<std::size_t>(data_->library.loaded.model().input_count);
   if (inputs.size() != wanted) {
     return ToPublic(InvalidArgument(std::to_string(inputs.size()) + " inputs, expected " +
                                     std::to_string(wanted)));
@@ -129,7 +147,8 @@ Status Kernel::Run(const std::vector<const void*>& inputs, void* result) const {
   std::vector<const void*> given = inputs;
   given.push_back(nullptr);  // so that data() is not null if it is empty
   void* outputs[] = {result};
-  return ToPublic(ModelStatus(data_->loaded, data_->function(given.data(), outputs)));
+  return ToPublic(
+      ModelStatus(data_->library.loaded, data_->library.function(given.data(), outputs)));
 }
 
 const std::string& Kernel::template_key() const { return data_->report.template_key; }

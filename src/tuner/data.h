@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,10 +75,24 @@ struct Answer::Data {
   double seconds = 0;
 };
 
-struct Kernel::Data {
-  LockedTempDir folder;  ///< of the library, which stays open even if its file is removed
+/// Compiled library, loaded into this process. Its file is removed with the object.
+struct LocalLibrary {
+  LockedTempDir folder;
   LoadedModel loaded;
-  Function function = nullptr;
+  Kernel::Function function = nullptr;
+};
+
+/// Compiles into a temporary file and loads it. compile: writes a library to the path.
+/// compiled: gets its report. Errors: those of `compile` and of LoadModel.
+::tilewright::Result<LocalLibrary> LoadCompiled(
+    const std::function<::tilewright::Result<CompiledModel>(const std::string& path)>& compile,
+    CompiledModel& compiled);
+
+/// Writes the C header of a library next to it (path with .h for .so).
+::tilewright::Status WriteHeader(const std::string& library_path, const CompiledModel& compiled);
+
+struct Kernel::Data {
+  LocalLibrary library;
   OperatorReport report;
 };
 
@@ -94,9 +109,7 @@ struct NetworkReport::Data {
 };
 
 struct Network::Data {
-  LockedTempDir folder;  ///< of the library, which stays open even if its file is removed
-  LoadedModel loaded;
-  Kernel::Function function = nullptr;
+  LocalLibrary library;
   Model model;
   std::int64_t operators = 0, untuned = 0;
 };

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "records/store.h"
-#include "src/base/files/file.h"
 #include "src/compiler/run/run.h"
 #include "src/session/model.h"
 #include "src/session/session.h"
@@ -45,6 +44,7 @@ session::Session SessionOf(const Tuner::Data& tuner, const TemplateRegistry& tem
   settings.templates = &templates;
   settings.target = tuner.target;
   settings.records.model_file = "none";
+  settings.records.user_store = false;
   settings.records.no_packages = true;
   settings.records.accept = "default";
   if (!store.empty()) settings.records.stores = {store};
@@ -99,18 +99,14 @@ inner::Result<CompiledModel> CompileModel(const Tuner::Data& tuner, const Model&
 
 inner::Result<Network> CompileModelHere(const Tuner::Data& tuner, const Model& model,
                                         const CompileOptions& options) {
-  TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-tuner"));
-  const std::string path = folder.path() + "/network.so";
-  TW_ASSIGN_OR_RETURN(const auto compiled, CompileModel(tuner, model, options, path));
-  TW_ASSIGN_OR_RETURN(auto loaded, LoadModel(path));
-  auto* function =
-      reinterpret_cast<Kernel::Function>(loaded.library.Symbol(compiled.name + "_run"));
-  if (function == nullptr) return Internal("the compiled library has no " + compiled.name + "_run");
-  auto data = std::make_shared<Network::Data>(
-      Network::Data{std::move(folder), std::move(loaded), function, model, 0, 0});
-  data->operators = std::ssize(compiled.operators);
-  data->untuned = std::ssize(compiled.untuned());
-  return Network(std::move(data));
+  CompiledModel compiled;
+  TW_ASSIGN_OR_RETURN(auto library, LoadCompiled(
+                                        [&](const std::string& path) {
+                                          return CompileModel(tuner, model, options, path);
+                                        },
+                                        compiled));
+  return Network(std::make_shared<Network::Data>(Network::Data{
+      std::move(library), model, std::ssize(compiled.operators), std::ssize(compiled.untuned())}));
 }
 
 inner::Status CheckCount(const char* what, std::size_t given, std::size_t wanted) {
@@ -164,8 +160,9 @@ Status Network::Run(const std::vector<const void*>& inputs,
   if (!counted.ok()) return ToPublic(counted);
   std::vector<const void*> given = inputs;
   given.push_back(nullptr);  // so that data() is not null if it is empty
-  return ToPublic(ModelStatus(data_->loaded,
-                              data_->function(given.data(), const_cast<void**>(outputs.data()))));
+  return ToPublic(
+      ModelStatus(data_->library.loaded,
+                  data_->library.function(given.data(), const_cast<void**>(outputs.data()))));
 }
 
 Result<std::vector<ModelTask>> Tuner::Tasks(const Model& model) const {
@@ -181,8 +178,7 @@ Status Tuner::CompileLibrary(const Model& model, const std::string& path,
                              const CompileOptions& options) const {
   auto compiled = CompileModel(*data_, model, options, path);
   if (!compiled.ok()) return ToPublic(compiled.status());
-  const std::string stem = path.ends_with(".so") ? path.substr(0, path.size() - 3) : path;
-  return ToPublic(WriteFile(stem + ".h", compiled->header));
+  return ToPublic(WriteHeader(path, *compiled));
 }
 Status Tuner::Verify(const Model& model, const CompileOptions& options) const {
   return ToPublic(VerifyModel(*data_, model, options));

@@ -145,15 +145,16 @@ inner::Result<search::TuneReport> RunTuneJob(const Tuner::Data& tuner, const std
   TW_ASSIGN_OR_RETURN(auto measurer, StartMeasurer(tuner));
   SystemClock clock;
   Watcher watcher(order.progress);
-  session::TuneRequest request;
-  request.strategies = &tuner.strategies;
-  request.measurer = measurer.get();
-  request.store = &store;
-  request.clock = &clock;
-  request.only_templates = order.templates;
-  request.observer = &watcher;
-  request.stop = &watcher.stop();
-  return session::Session::Tune(tasks, order.job, chosen, request);
+  search::TuneContext context;
+  context.templates = &chosen;
+  context.strategies = &tuner.strategies;
+  context.measurer = measurer.get();
+  context.store = &store;
+  context.clock = &clock;
+  context.only_templates = order.templates;
+  context.observer = &watcher;
+  context.stop = &watcher.stop();
+  return session::Session::Tune(tasks, order.job, std::move(context));
 }
 
 inline namespace v1 {

@@ -27,6 +27,7 @@ class SessionTest : public testing::Test {
     ASSERT_TRUE(target.ok()) << target.status().message();
     settings_.templates = &templates_;
     settings_.target = *target;
+    settings_.records.user_store = false;
     settings_.records.no_packages = true;
     settings_.records.model_file = "none";
     settings_.records.accept = "default";
