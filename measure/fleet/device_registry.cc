@@ -1,3 +1,7 @@
+// Registry of a fleet's devices. A device is used while its heartbeats arrive; its baseline kernel
+// scales its times and detects drift. A device whose baselines shift or whose results fail checks
+// is excluded until it has recovered.
+
 #include "measure/fleet/device_registry.h"
 
 #include <algorithm>

@@ -234,8 +234,8 @@ class QuantizeCommand final : public Command {
     if (!Ends(options)) return {};
     synthetic_inputs_ = options.samples.empty();
     if (synthetic_inputs_ && IsAuto()) {
-      constexpr int kMadeUpSamples = 8;
-      options.samples = quantize::SyntheticSamples(graph, kMadeUpSamples);
+      constexpr int kSyntheticSamples = 8;
+      options.samples = quantize::SyntheticSamples(graph, kSyntheticSamples);
       PrintErr(
           "note: ranges are measured on synthetic inputs (random numbers from -1 to 1), which "
           "may be far from real ones: give some with --data\n");

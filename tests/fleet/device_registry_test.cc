@@ -57,7 +57,7 @@ TEST(DeviceRegistryTest, BaselinesTakeASmallShareOfADevicesTime) {
   EXPECT_EQ(OneDevice(100).Interval(), 300);
 }
 
-TEST(DeviceRegistryTest, ACanaryThatMovedAsksForABaseline) {
+TEST(DeviceRegistryTest, AProbeThatMovedAsksForABaseline) {
   for (const auto& [cost, usual, soon] :
        {std::tuple(4.0, 200.0, 40.0), std::tuple(0.2, 60.0, 30.0)}) {
     OneDevice device(cost);
@@ -76,7 +76,7 @@ TEST(DeviceRegistryTest, ACanaryThatMovedAsksForABaseline) {
   }
 }
 
-TEST(DeviceRegistryTest, ACanaryThatMovesDuringABaselineAsksForAnotherOne) {
+TEST(DeviceRegistryTest, AProbeThatMovesDuringABaselineAsksForAnotherOne) {
   DeviceRegistry device_registry{DeviceRegistry::Settings()};
   Announcement announcement;
   announcement.instance = "i";

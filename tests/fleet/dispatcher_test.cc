@@ -562,7 +562,7 @@ TEST(FleetTest, ADeviceThatDriftsIsSetAsideAndItsTrialsAreMeasuredAgain) {
   EXPECT_EQ(wrong, 0) << "of " << last.size();
 }
 
-TEST(FleetTest, ACanaryTellsOfADriftLongBeforeTheNextBaseline) {
+TEST(FleetTest, AProbeTellsOfADriftLongBeforeTheNextBaseline) {
   for (const bool probe : {true, false}) {
     FakeFleet fleet;
     FakeExecutor::Settings drifts;
