@@ -192,7 +192,7 @@ struct ListCodec {
   void Read(JsonReader& reader, const char* name, const Json& json, std::vector<T>& list) const {
     list.clear();
     if (!reader.Expect(name, json.is_array())) return;
-    if (json.size() > max_items) reader.Fail(Corrupt(TooMany(reader, name)));
+    if (json.size() > max_items) return reader.Fail(Corrupt(TooMany(reader, name)));
     list.reserve(json.size());
     for (std::size_t i = 0; reader.ok() && i < json.size(); ++i) {
       item.Read(reader, name, json[i], list.emplace_back());
