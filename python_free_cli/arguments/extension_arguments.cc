@@ -69,7 +69,7 @@ Status LoadSchedules(const ExtensionArguments& extensions, plugins::Registries& 
     TW_RETURN_IF_ERROR(plugins::AddSchedule(*text, file, registries));
   }
   for (const std::string& text : extensions.texts) {
-    TW_RETURN_IF_ERROR(plugins::AddScheduleByBothNames(text, "--schedule-text", registries));
+    TW_RETURN_IF_ERROR(AddWorkerSchedule(registries.templates, text, "--schedule-text"));
   }
   return {};
 }

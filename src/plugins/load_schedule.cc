@@ -24,15 +24,6 @@ Status AddSchedule(std::string_view text, const std::string& name, Registries& r
   return AddParsed(std::move(parsed), registries);
 }
 
-Status AddScheduleByBothNames(const std::string& text, const std::string& name,
-                              Registries& registries) {
-  TW_ASSIGN_OR_RETURN(auto parsed, ParseScheduleText(text, name));
-  ScheduleText former = parsed;
-  former.key = LegacyScheduleKey(former);
-  TW_RETURN_IF_ERROR(AddParsed(std::move(parsed), registries));
-  return AddParsed(std::move(former), registries);
-}
-
 void AddSchedulesOf(const Result<records::Store>& store, Registries& registries,
                     const std::function<void(const std::string&)>& left_out) {
   if (!store.ok()) return;

@@ -14,11 +14,6 @@ namespace tilewright::plugins {
 /// Errors: kInvalidArgument with name, line and column.
 Status AddSchedule(std::string_view text, const std::string& name, Registries& registries);
 
-/// Adds a schedule text in a worker, also under its former name, because orders name templates as
-/// records do. Errors: as AddSchedule.
-Status AddScheduleByBothNames(const std::string& text, const std::string& name,
-                              Registries& registries);
-
 /// Adds the schedule texts of a store, so that its records can be served. A text that does not
 /// match its key is skipped; left_out receives the reason. An unreadable store adds nothing.
 void AddSchedulesOf(const Result<records::Store>& store, Registries& registries,

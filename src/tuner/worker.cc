@@ -29,14 +29,7 @@ int Work(int argc, char** argv) {
   if (std::strcmp(argv[0], "run") == 0) return measure::RunWorkerMain(0, 1);
   TemplateRegistry templates = *Tuner::Data().templates;
   for (int i = 1; i + 1 < argc; i += 2) {
-    auto text = ParseScheduleText(argv[i + 1], kTextOption);
-    auto added = text.status();
-    if (added.ok()) {  // by its former name as well: orders contain the names in records
-      ScheduleText former = *text;
-      former.key = LegacyScheduleKey(former);
-      added = AddScheduleText(templates, *std::move(text));
-      if (added.ok()) added = AddScheduleText(templates, std::move(former));
-    }
+    const auto added = AddWorkerSchedule(templates, argv[i + 1], kTextOption);
     if (added.ok()) continue;
     std::fprintf(stderr, "tuner-worker: %s\n", Printable(added.message()).c_str());
     return 2;

@@ -173,4 +173,13 @@ Status AddScheduleText(TemplateRegistry& templates, ScheduleText text) {
   return {};
 }
 
+Status AddWorkerSchedule(TemplateRegistry& templates, std::string_view text,
+                         const std::string& name) {
+  TW_ASSIGN_OR_RETURN(auto schedule, ParseScheduleText(text, name));
+  ScheduleText former = schedule;
+  former.key = LegacyScheduleKey(former);
+  TW_RETURN_IF_ERROR(AddScheduleText(templates, std::move(schedule)));
+  return AddScheduleText(templates, std::move(former));
+}
+
 }  // namespace tilewright

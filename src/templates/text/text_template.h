@@ -13,6 +13,12 @@ TemplateEntry EntryOfText(const ScheduleText& text);
 /// Errors: kInvalidArgument for another text of the same key.
 Status AddScheduleText(TemplateRegistry& templates, ScheduleText text);
 
+/// Adds the template of a text as a worker needs it: under its present and its former key, because
+/// orders name templates as records do. name: of the text in messages.
+/// Errors: those of ParseScheduleText and AddScheduleText.
+Status AddWorkerSchedule(TemplateRegistry& templates, std::string_view text,
+                         const std::string& name);
+
 /// Returns a text that gives the kernel for one workload: the primitives that were applied, with
 /// names, ready to be edited.
 /// name: of the schedule, up to 22 letters, digits and '_'.
