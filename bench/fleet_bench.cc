@@ -4,10 +4,10 @@
 //   fleet_bench throughput devices that reply at once: trials per second, without a search
 //   fleet_bench queueing   1,000 orders per second: from Submit to the result
 //   fleet_bench shares     20 jobs of three priorities on 64 devices
-//   fleet_bench simulate [DEVICES HOURS SECONDS CHURN DRIFT PROBES]   the same code with a
-//   simulated
-//                          clock: SECONDS a trial, CHURN the share of devices that fail in an hour,
-//                          DRIFT the share that slow down once, PROBES 0: without interference
+//   fleet_bench simulate [DEVICES HOURS SECONDS CHURN DRIFT PROBES]
+//                          the same code with a simulated clock: SECONDS a trial, CHURN the share
+//                          of devices that fail in an hour, DRIFT the share that slow down once,
+//                          PROBES 0: without interference
 //                          probes
 #include "bench/fleet_bench.h"
 
@@ -115,7 +115,7 @@ double ProcessorShare(double wall, double before) {
 }
 
 /// Runs one job that always has enough work. Returns trials per second over `seconds`, after a
-/// second.
+/// warm-up of two seconds.
 double RateOf(Dispatcher& tuner, int in_flight, double seconds) {
   SystemClock clock;
   std::uint64_t ticket = 1;
@@ -265,8 +265,8 @@ void Shares(const std::string& server_program) {
     TW_CHECK(tuners.back()->Open().ok());
   }
   std::uint64_t ticket = 1;
-  // While a job was alone, each device took as many of its orders as possible: one order more than
-  // its share, which the first three rounds (of 4.2 s) compensate.
+  // Until all jobs are open, each device takes more orders of the open jobs than their share. The
+  // first three rounds (of 4.2 s) compensate.
   constexpr double kSettleSeconds = 14;
   const double begin = clock.MonotonicSeconds() + kSettleSeconds;
   double all = 0;
@@ -343,11 +343,22 @@ void SimulateFleet(int argc, char** argv) {
 int Main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   const std::string program = "/usr/sbin/nats-server";
-  if (what == "scaling") Scaling(program, argc, argv);
-  if (what == "throughput") Throughput(program);
-  if (what == "queueing") Queueing(program);
-  if (what == "shares") Shares(program);
-  if (what == "simulate") SimulateFleet(argc, argv);
+  if (what == "scaling") {
+    Scaling(program, argc, argv);
+  } else if (what == "throughput") {
+    Throughput(program);
+  } else if (what == "queueing") {
+    Queueing(program);
+  } else if (what == "shares") {
+    Shares(program);
+  } else if (what == "simulate") {
+    SimulateFleet(argc, argv);
+  } else {
+    fmt::print(stderr,
+               "fleet_bench: '{}', expected scaling, throughput, queueing, shares or simulate\n",
+               what);
+    return 2;
+  }
   return 0;
 }
 

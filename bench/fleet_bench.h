@@ -11,7 +11,7 @@
 #include "measure/fleet/dispatcher.h"
 #include "measure/fleet/fake_executor.h"
 #include "measure/fleet/worker_core.h"
-#include "src/base/subprocess.h"
+#include "src/base/process/subprocess.h"
 
 namespace tilewright::measure::fleet {
 

@@ -13,8 +13,8 @@
 namespace tilewright::bench {
 namespace {
 
-constexpr int kProbeFloats = 2048;   // 8 KiB: fits in any L1
-constexpr int kCanaryRepeats = 120;  // about 30 us
+constexpr int kProbeFloats = 2048;  // 8 KiB: fits in any L1
+constexpr int kProbeRepeats = 120;  // about 30 us
 constexpr double kQuietFactor = 1.05;
 constexpr int kEnoughQuietSlices = 7;
 constexpr int kMaxRounds = 5;  // limit, as a multiple of the requested rounds, while clean slices
@@ -23,7 +23,7 @@ constexpr int kMaxRounds = 5;  // limit, as a multiple of the requested rounds, 
 #if defined(__x86_64__)
 __attribute__((target("avx2,fma"))) float ProbeKernel(const float* data) {
   __m256 sums[8] = {};
-  for (int repeat = 0; repeat < kCanaryRepeats; ++repeat) {
+  for (int repeat = 0; repeat < kProbeRepeats; ++repeat) {
     for (int i = 0; i < kProbeFloats; i += 64) {
       for (int j = 0; j < 8; ++j) {
         const __m256 v = _mm256_loadu_ps(data + i + 8 * j);
@@ -37,7 +37,7 @@ __attribute__((target("avx2,fma"))) float ProbeKernel(const float* data) {
 #else
 float ProbeKernel(const float* data) {
   float sums[8] = {};
-  for (int repeat = 0; repeat < kCanaryRepeats; ++repeat) {
+  for (int repeat = 0; repeat < kProbeRepeats; ++repeat) {
     for (int i = 0; i < kProbeFloats; ++i) sums[i % 8] += data[i] * data[i];
   }
   return sums[0];

@@ -4,19 +4,26 @@
 // stores them in FOLDER/<name>.csv. Configs already in a file are not measured again.
 //   landscape_record --vta FOLDER
 // runs every legal config of the ten packed convolutions of ResNet-18 on the VTA simulator, once
-// for cycles and once for bytes. The program is its own worker: "landscape_record worker
-// build|run".
+// for cycles and once for bytes.
+//   landscape_record --t4 FOLDER FILE.csv...
+// converts recorded spaces to T4 files, one for each template; FILE_cycles.csv with the bytes of
+// FILE_dram_bytes.csv. The program is its own worker: "landscape_record worker build|run".
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "measure/supervisor/process_measurer.h"
+#include "records/exchange/t4_export.h"
 #include "search/recorded/recorded_space.h"
 #include "search/space.h"
 #include "src/base/files/file.h"
 #include "src/base/strings.h"
+#include "src/space/exchange/gzip.h"
+#include "src/target/device.h"
 #include "src/templates/device.h"
 #include "tests/support/built_in.h"
 
@@ -171,18 +178,76 @@ Status RecordVta(const std::string& folder) {
   return {};
 }
 
+/// Converts one recorded space. bytes: of the same configs; null without.
+Status Convert(const search::RecordedSpace& recorded, const search::RecordedSpace* bytes,
+               const std::string& path) {
+  TW_ASSIGN_OR_RETURN(const search::SearchSpace space, recorded.Space(BuiltInTemplates()));
+  std::map<int, T4File> files;  // by template
+  for (const search::RecordedSpace::Row& row : recorded.rows) {
+    Trial trial;
+    trial.candidate = search::ToCandidate(space, row.point);
+    trial.codegen_version = DeviceTraitsOf(recorded.task.target).codegen_version;
+    TW_ASSIGN_OR_RETURN(trial.device, DeviceFingerprint::Parse(recorded.device));
+    trial.metric = recorded.metric;
+    trial.outcome = row.outcome;
+    trial.value = row.value;
+    trial.verified = row.outcome == Outcome::kOk;
+    const search::RecordedSpace::Row* other = bytes != nullptr ? bytes->Find(row.point) : nullptr;
+    if (other != nullptr && other->value > 0) trial.others[bytes->metric] = other->value;
+    const auto [file, added] = files.try_emplace(row.point.space);
+    if (added) file->second = records::T4FileFor(BuiltInTemplates(), trial);
+    file->second.results.push_back(records::T4ResultOf(trial));
+  }
+  for (const auto& [number, file] : files) {
+    if (file.results.size() < 2) continue;  // no choice
+    const std::string& key = recorded.spaces[static_cast<std::size_t>(number)].template_key;
+    const std::string suffix = recorded.spaces.size() == 1 ? "" : "." + key;
+    TW_RETURN_IF_ERROR(WriteMaybeGzip(path + suffix + ".T4.json.gz", file.ToString()));
+  }
+  return {};
+}
+
+Status ConvertAll(const std::string& folder, const std::vector<std::string>& files) {
+  constexpr std::string_view kCycles = "_cycles.csv", kPlain = ".csv";
+  for (const std::string& file : files) {
+    TW_ASSIGN_OR_RETURN(const auto recorded, search::RecordedSpace::Load(file));
+    std::string stem = file.substr(0, file.size() - kPlain.size());
+    std::optional<search::RecordedSpace> bytes;
+    if (file.ends_with(kCycles)) {
+      stem = file.substr(0, file.size() - kCycles.size());
+      TW_ASSIGN_OR_RETURN(bytes, search::RecordedSpace::Load(stem + "_dram_bytes.csv"));
+    }
+    const std::string name = stem.substr(stem.rfind('/') + 1);
+    const Status done = Convert(recorded, bytes ? &*bytes : nullptr, folder + "/" + name);
+    if (!done.ok()) return done.WithContext(file);
+  }
+  return {};
+}
+
+/// Runs one of the modes without a device; nullopt for other arguments.
+std::optional<Status> RunMode(const std::vector<std::string>& words) {
+  if (words.size() == 2 && words[0] == "--vta") {
+    return RecordVta(words[1]);
+  }
+  if (words.size() > 2 && words[0] == "--t4") {
+    return ConvertAll(words[1], {words.begin() + 2, words.end()});
+  }
+  return std::nullopt;
+}
+
 int Main(int argc, char** argv) {
-  if (argc == 3 && std::strcmp(argv[1], "--vta") == 0) {
-    const Status status = RecordVta(argv[2]);
-    if (!status.ok()) std::fprintf(stderr, "%s\n", status.message().c_str());
-    return status.ok() ? 0 : 1;
+  if (const auto status = RunMode({argv + 1, argv + argc})) {
+    if (!status->ok()) std::fprintf(stderr, "%s\n", status->message().c_str());
+    return status->ok() ? 0 : 1;
   }
   if (argc == 3 && std::strcmp(argv[1], "worker") == 0) {
     return std::strcmp(argv[2], "build") == 0 ? measure::BuildWorkerMain(BuiltInTemplates(), 0, 1)
                                               : measure::RunWorkerMain(0, 1);
   }
   if (argc < 2) {
-    std::fprintf(stderr, "usage: landscape_record FOLDER [CONFIGS [TASK]], or --vta FOLDER\n");
+    std::fprintf(stderr,
+                 "usage: landscape_record FOLDER [CONFIGS [TASK]], --vta FOLDER or "
+                 "--t4 FOLDER FILE.csv...\n");
     return 2;
   }
   const std::int64_t configs =

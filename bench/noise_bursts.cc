@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "src/base/clock.h"
+#include "src/base/process/subprocess.h"
 #include "src/base/random.h"
-#include "src/base/subprocess.h"
 
 namespace tilewright {
 namespace {

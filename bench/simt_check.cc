@@ -1,12 +1,14 @@
-// CUDA kernels against the reference, in the SIMT emulator or on a GPU: random workloads, epilogues
-// and configs of every CUDA template, exactly for integers and within the usual bound for floats.
-// Exit code 1 if one of them is wrong, with the case.
+// Kernels for grids against the reference, in the SIMT emulator or on a device: random workloads,
+// epilogues and configs of every CUDA template, exactly for integers and within the usual bound for
+// floats. Exit code 1 if one of them is wrong, with the case.
 //
 //   simt_check [PAIRS [SEED [KEY]]] [--device N]
 //
 // PAIRS: a number, or a duration: 30s. With KEY, checks only the template of that key, such as
 // conv2d_mma.cuda. With --device, kernels run on that GPU with the same random cases, so a failing
-// seed can be rerun in the emulator. A kernel that breaks the device's context ends the run.
+// seed can be rerun in the emulator. With --device opencl:N, they are OpenCL C and run on that
+// device and in the emulator; the two results are compared, too. A kernel that breaks the device's
+// context ends the run.
 
 #include <algorithm>
 #include <array>
@@ -24,6 +26,7 @@
 #include "src/codegen/simt/simt.h"
 #include "src/schedule/lower/lower.h"
 #include "src/schedule/tolerance.h"
+#include "src/templates/limits.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/support/built_in.h"
@@ -148,13 +151,32 @@ struct Tally {
   double worst = 0;  // largest error of a float, relative to the root mean square
 };
 
+struct Case {
+  const Workload& workload;
+  const Epilogue& epilogue;
+  const AnchorData& data;
+};
+
+/// Runs the kernel in the emulator. Returns how its result differs from the device's; empty: it
+/// does not.
+std::string DifferenceToEmulator(const Tensor& result, const Program& program,
+                                 const KernelLayouts& layouts, const Target& target, const Case& of,
+                                 DeviceKernelRunner& device) {
+  ExecuteGpuKernelsBy({});
+  const auto emulated = RunProgram(of.workload, of.epilogue, target, program, layouts, of.data);
+  device.ExecuteAll();
+  if (!emulated.ok()) return "in the emulator: " + emulated.status().message();
+  const bool same = Compare(result, *emulated, ToleranceOf(program)).ok;
+  return same ? "" : "differs from the emulator";
+}
+
 /// Returns false if the kernel is wrong.
 bool Check(const TemplateEntry& entry, const Workload& workload, const Epilogue& epilogue,
-           const Config& config, const Target& target, Tally& tally) {
+           const Config& config, const Target& target, DeviceKernelRunner* device, Tally& tally) {
   auto kernel = entry.apply(workload, epilogue, target, config);
   const AnchorData data = MakeAnchorData(workload, epilogue, 11);
-  const auto program =
-      kernel.ok() ? Lower(kernel->schedule, "kernel") : Result<Program>(kernel.status());
+  const auto program = kernel.ok() ? Lower(kernel->schedule, "tw_kernel", LowerLimitsFor(target))
+                                   : Result<Program>(kernel.status());
   auto result = program.ok()
                     ? RunProgram(workload, epilogue, target, *program, kernel->layouts, data)
                     : Result<Tensor>(program.status());
@@ -171,6 +193,10 @@ bool Check(const TemplateEntry& entry, const Workload& workload, const Epilogue&
     const std::optional<double> tolerance = ToleranceOf(*program);
     const Comparison comparison = Compare(*result, *expected, tolerance);
     if (!comparison.ok) wrong = "differs from the reference";
+    if (device != nullptr && device->is_opencl() && wrong.empty()) {
+      wrong = DifferenceToEmulator(*result, *program, kernel->layouts, target,
+                                   {workload, epilogue, data}, *device);
+    }
     // Results rounded to float16 or multiplied as tf32 differ by that rounding.
     if (comparison.reference_rms > 0 && result->dtype() != kFloat16 && !tolerance) {
       tally.worst = std::max(tally.worst, comparison.max_abs_error / comparison.reference_rms);
@@ -194,10 +220,11 @@ Epilogue DrawEpilogue(DataType dtype, Random& random) {
 }
 
 int Run(const Amount& amount, std::uint64_t seed, const std::string& only,
-        const DeviceKernelRunner* device) {
-  const std::array targets = {
+        DeviceKernelRunner* device) {
+  std::vector<Target> targets = {
       *Target::Parse("cuda -arch=sm_75"), *Target::Parse("cuda -arch=sm_80"),
       *Target::Parse("cuda -arch=sm_80 -tf32"), *Target::Parse("cuda -arch=sm_90")};
+  if (device != nullptr && device->is_opencl()) targets = {*Target::Parse("opencl")};
   Workloads workloads(seed);
   Random random(seed + 1);
   std::map<std::string, Tally> tallies;
@@ -217,7 +244,7 @@ int Run(const Amount& amount, std::uint64_t seed, const std::string& only,
       Tally& tally = tallies[std::string(entry->key)];
       const int before = tally.checked;
       const Config config = space->At(static_cast<std::int64_t>(index));
-      wrong += Check(*entry, *workload, epilogue, config, target, tally) ? 0 : 1;
+      wrong += Check(*entry, *workload, epilogue, config, target, device, tally) ? 0 : 1;
       checked += tally.checked - before;
     }
   }

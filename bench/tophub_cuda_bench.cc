@@ -3,11 +3,13 @@
 // the time per candidate (from config to PTX, without ptxas). Bar: median of conv2d_nchw.cuda at
 // most 45 ms. With --ptxas, the device's assembler has to accept every PTX for its architecture.
 // With --simt, records of at most MEGAMACS million multiply-accumulates (larger ones take too long)
-// run in the SIMT emulator and are compared with the reference. --task selects the records of one
-// template. --state stores the result of each record in a file, from which an interrupted run
-// continues.
+// run in the SIMT emulator and are compared with the reference; with --device, on that device
+// (2, opencl:0). --target compiles the records for another target than their own. --task selects
+// the records of one template. --state stores the result of each record in a file, from which an
+// interrupted run continues.
 //
-//   tophub_cuda_bench LOG [--ptxas] [--arch sm_75] [--simt MEGAMACS] [--task NAME] [--state FILE]
+//   tophub_cuda_bench LOG [--ptxas] [--arch sm_75] [--simt MEGAMACS] [--device DEVICE]
+//                     [--target TEXT] [--task NAME] [--state FILE]
 
 #include <algorithm>
 #include <array>
@@ -16,6 +18,7 @@
 #include <ctime>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,6 +33,7 @@
 #include "src/templates/registry.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/support/built_in.h"
+#include "tests/templates/device_kernel.h"
 #include "tests/templates/kernel_runner.h"
 
 namespace tilewright {
@@ -113,7 +117,7 @@ Result<Built> Build(const records::LogLine& line, const records::AutotvmInput& i
   }
   const double start = Now();
   TW_ASSIGN_OR_RETURN(auto kernel, entry->apply(workload, {}, target, config));
-  TW_ASSIGN_OR_RETURN(auto program, Lower(kernel.schedule, "kernel", LowerLimitsFor(target)));
+  TW_ASSIGN_OR_RETURN(auto program, Lower(kernel.schedule, "tw_kernel", LowerLimitsFor(target)));
   TW_ASSIGN_OR_RETURN(auto ptx, Generate({program}, target, Emit::kAssembly));
   fate.milliseconds = 1e3 * (Now() - start);
   return Built{workload, kernel.layouts, std::move(program), std::move(ptx)};
@@ -152,14 +156,15 @@ void Add(const Fate& fate, Counts& counts) {
   if (!fate.refused.empty()) ++counts.refused[WithoutNumbers(fate.refused)];
 }
 
-void Print(const std::map<std::string, Counts>& all) {
+void Print(const std::map<std::string, Counts>& all, const std::string& device) {
   for (const auto& [task, c] : all) {
     std::printf("%-28s %4d records, %4d legal; processor ms: median %.1f, p90 %.1f, max %.1f\n",
                 task.c_str(), c.records, c.legal, Percentile(c.milliseconds, 0.5),
                 Percentile(c.milliseconds, 0.9), Percentile(c.milliseconds, 1));
     if (c.assembled > 0) std::printf("    ptxas took %d, %d spill\n", c.assembled, c.spilling);
     if (c.verified > 0) {
-      std::printf("    simt: %d right, worst error %.1e of the RMS\n", c.verified, c.worst);
+      std::printf("    %s: %d right, worst error %.1e of the RMS\n",
+                  device.empty() ? "simt" : device.c_str(), c.verified, c.worst);
     }
     for (const auto& [reason, count] : c.refused) {
       std::printf("    %4d refused: %s\n", count, reason.c_str());
@@ -168,7 +173,7 @@ void Print(const std::map<std::string, Counts>& all) {
 }
 
 struct Options {
-  std::string path, arch, task, state;
+  std::string path, arch, task, state, device, target;
   bool ptxas = false;
   double simt_megamacs = 0;  // 0: runs nothing
 };
@@ -177,7 +182,7 @@ Fate Try(const records::LogLine& line, const records::AutotvmInput& input, const
          const std::string& ptxas) {
   Fate fate;
   fate.task = input.task.name;
-  Target target = input.target.target;
+  Target target = options.target.empty() ? input.target.target : *Target::Parse(options.target);
   if (!options.arch.empty()) target.SetOption("arch", options.arch);
   auto built = Build(line, input, target, fate);
   Status status = built.status();
@@ -192,7 +197,7 @@ Fate Try(const records::LogLine& line, const records::AutotvmInput& input, const
 }
 
 /// Returns the results of earlier runs, in the order of the records.
-std::vector<std::string> ReadState(const std::string& path) {
+std::vector<std::string> ReadEarlierResults(const std::string& path) {
   if (path.empty() || !FileExists(path)) return {};
   auto text = ReadFile(path);
   if (!text.ok()) return {};
@@ -208,7 +213,7 @@ int Run(const Options& options) {
     return 2;
   }
   const std::string ptxas = options.ptxas ? FindPtxas() : "";
-  const std::vector<std::string> known = ReadState(options.state);
+  const std::vector<std::string> known = ReadEarlierResults(options.state);
   std::ofstream state;
   if (!options.state.empty()) {
     state.open(options.state, std::ios::trunc);
@@ -228,7 +233,7 @@ int Run(const Options& options) {
     if (!resumed && state.is_open()) state << fate.ToLine() << std::endl;
     Add(fate, all[fate.task]);
   }
-  Print(all);
+  Print(all, options.device);
   return 0;
 }
 
@@ -247,6 +252,10 @@ int main(int argc, char** argv) {
       options.simt_megamacs = std::atof(argv[++i]);
     } else if (argument == "--task" && i + 1 < argc) {
       options.task = argv[++i];
+    } else if (argument == "--device" && i + 1 < argc) {
+      options.device = argv[++i];
+    } else if (argument == "--target" && i + 1 < argc) {
+      options.target = argv[++i];
     } else if (argument == "--state" && i + 1 < argc) {
       options.state = argv[++i];
     } else {
@@ -254,10 +263,18 @@ int main(int argc, char** argv) {
     }
   }
   if (options.path.empty()) {
-    std::fprintf(stderr,
-                 "usage: tophub_cuda_bench LOG [--ptxas] [--arch sm_75] [--simt MEGAMACS] [--task "
-                 "NAME] [--state FILE]\n");
+    std::fprintf(
+        stderr,
+        "usage: tophub_cuda_bench LOG [--ptxas] [--arch sm_75] [--simt MEGAMACS] [--device "
+        "DEVICE] [--target TEXT] [--task NAME] [--state FILE]\n");
     return 2;
   }
-  return tilewright::Run(options);
+  std::unique_ptr<tilewright::DeviceKernelRunner> device;
+  if (!options.device.empty()) {
+    device = tilewright::OpenDeviceForAll(options.device);
+    if (device == nullptr) return 2;
+  }
+  const int result = tilewright::Run(options);
+  if (device != nullptr) device->EndIfBroken();
+  return result;
 }

@@ -159,7 +159,7 @@ Cost Measure(const Design& design, const Stream& stream, bool shared_bus = true,
   return cost;
 }
 
-/// Plans that no other beats in both cycles and bytes, fastest first.
+/// Pareto front of plans in cycles and bytes, fastest first.
 class Front {
  public:
   bool Beats(double cycles, double bytes) const {
@@ -226,6 +226,7 @@ Front Search(const Design& design, const PackedConv2d& conv,
 /// the fronts; empty if no selection is small enough.
 std::vector<std::size_t> Choose(const std::vector<Layer>& layers, const std::vector<Front>& fronts,
                                 double bytes) {
+  if (bytes < 0) return {};
   const auto room = static_cast<std::size_t>(bytes / static_cast<double>(kByteUnit));
   constexpr double kNever = std::numeric_limits<double>::infinity();
   // best[u]: cycles of the layers so far with at most u units; choice[layer][u]: the selection.
@@ -394,7 +395,7 @@ int Main(const std::string& file, double epsilon) {
   PrintHeader(fmt::format("The 19 convolutions within {:.1f} MB, one of each",
                           kConvolutionBytes / kMegabyte));
   PrintLayers(network.layers, convolution_set, published);
-  PrintHeader("The same with fused additions, which TopHub's here are without");
+  PrintHeader("The same with fused additions (TopHub's rows: without additions)");
   PrintLayers(network.layers, fused_set, published);
   return 0;
 }

@@ -35,7 +35,8 @@ using Estimate = double (*)(const Target&, std::span<const float>);
 
 Status ExtractLoopFeatures(const Target& target, const LoopSummary& summary, const Config& config,
                            std::span<float> out) {
-  static constexpr std::array kDevices = {DeviceTableRow<LoopFeatures>{"cuda", &OfGpu}};
+  static constexpr std::array kDevices = {DeviceTableRow<LoopFeatures>{"cuda", &OfGpu},
+                                          DeviceTableRow<LoopFeatures>{"opencl", &OfGpu}};
   if (const LoopFeatures* own = FindDeviceRow(kDevices, target)) {
     return (*own)(target, summary, config, out);
   }

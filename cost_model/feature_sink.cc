@@ -38,12 +38,12 @@ double KindCode(LoopKind kind) {
   return 0;
 }
 
-/// Encodes a word as a number that identifies it; the magnitude has no meaning.
+/// Hashes a word to a number below 251; the magnitude has no meaning.
 double WordCode(std::string_view word) { return static_cast<double>(Fnv1a64(word) % 251); }
 
 }  // namespace
 
-double Log2(double x) { return std::log2(1.0 + std::max(0.0, x)); }
+double Log2Plus1(double x) { return std::log2(1.0 + std::max(0.0, x)); }
 
 void FeatureSink::Put(const char* name, double value) {
   if (names_ != nullptr) {
@@ -69,7 +69,8 @@ void PutLoops(const SummaryStage& stage, FeatureSink& sink) {
     const auto position = static_cast<std::ptrdiff_t>(stage.loops.size()) - 1 - i;
     const SummaryLoop* loop =
         position >= 0 ? &stage.loops[static_cast<std::size_t>(position)] : nullptr;
-    sink.Put("loop", i, "extent", loop != nullptr ? Log2(static_cast<double>(loop->extent)) : 0);
+    sink.Put("loop", i, "extent",
+             loop != nullptr ? Log2Plus1(static_cast<double>(loop->extent)) : 0);
     sink.Put("loop", i, "kind", loop != nullptr ? KindCode(loop->kind) : 0);
     sink.Put("loop", i, "reduces", loop != nullptr && loop->reduction ? 1 : 0);
   }
@@ -85,14 +86,14 @@ void PutKnobs(const Config& config, FeatureSink& sink) {
       const auto& variant = config.values[static_cast<std::size_t>(i)].second.value;
       if (const auto* factors = std::get_if<std::vector<std::int64_t>>(&variant)) {
         for (std::size_t p = 0; p < parts.size() && p < factors->size(); ++p) {
-          parts[p] = Log2(static_cast<double>((*factors)[factors->size() - 1 - p]));
+          parts[p] = Log2Plus1(static_cast<double>((*factors)[factors->size() - 1 - p]));
         }
       } else if (const auto* words = std::get_if<std::vector<std::string>>(&variant)) {
         for (std::size_t p = 0; p < parts.size() && p < words->size(); ++p) {
           parts[p] = WordCode((*words)[words->size() - 1 - p]);
         }
       } else if (const auto* number = std::get_if<std::int64_t>(&variant)) {
-        parts[0] = std::copysign(Log2(std::abs(static_cast<double>(*number))),
+        parts[0] = std::copysign(Log2Plus1(std::abs(static_cast<double>(*number))),
                                  static_cast<double>(*number));
       } else if (const auto* flag = std::get_if<bool>(&variant)) {
         parts[0] = *flag ? 1 : 0;

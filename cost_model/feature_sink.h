@@ -13,7 +13,7 @@
 namespace tilewright::cost_model {
 
 /// Returns log2(1 + x), 0 for negative x: trees then split counts and bytes at ratios.
-double Log2(double x);
+double Log2Plus1(double x);
 
 /// Sink that receives features in order. With `names`, it stores their names instead of their
 /// values.

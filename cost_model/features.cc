@@ -7,8 +7,8 @@
 //   loop<i>.*  the innermost eight loops, innermost first: extent, kind, reduction or not
 //   ai.*       operations per byte that crosses into a memory of 2^k bytes, k = 8 .. 23
 //   access<i>.* the written buffer, then up to three read ones: footprints, strides, reloads
-//   before.*, after.*  the other stages
-//   knob<i>.*  up to three values of each of ten knobs, and a hash of the knobs' names
+//   before.*, after.*, all.*  the other stages, and sums over all stages
+//   knob<i>.*, knobs.*  up to three values of each of ten knobs; number and hash of the names
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -127,33 +127,34 @@ void PutMain(const StageView& view, FeatureSink& sink) {
   const double tile_read = view.footprint[tile] - tile_written;
   sink.Put("main.loops", static_cast<double>(loops));
   sink.Put("main.reductions", reductions);
-  sink.Put("main.iterations", Log2(view.iterations()));
-  sink.Put("main.ops", Log2(view.ops()));
-  sink.Put("main.bytes", Log2(view.footprint[0]));
-  sink.Put("main.vector", Log2(vector));
-  sink.Put("main.unrolled", Log2(ExtentOf(stage, LoopKind::kUnrolled)));
-  sink.Put("main.parallel", Log2(ExtentOf(stage, LoopKind::kParallel)));
+  sink.Put("main.iterations", Log2Plus1(view.iterations()));
+  sink.Put("main.ops", Log2Plus1(view.ops()));
+  sink.Put("main.bytes", Log2Plus1(view.footprint[0]));
+  sink.Put("main.vector", Log2Plus1(vector));
+  sink.Put("main.unrolled", Log2Plus1(ExtentOf(stage, LoopKind::kUnrolled)));
+  sink.Put("main.parallel", Log2Plus1(ExtentOf(stage, LoopKind::kParallel)));
   sink.Put("main.parallel_depth", static_cast<double>(parallel_depth));
-  sink.Put("main.inner_serial", serial != nullptr ? Log2(static_cast<double>(serial->extent)) : 0);
+  sink.Put("main.inner_serial",
+           serial != nullptr ? Log2Plus1(static_cast<double>(serial->extent)) : 0);
   sink.Put("main.inner_serial_reduces", serial != nullptr && serial->reduction ? 1 : 0);
-  sink.Put("main.tile_spatial", Log2(spatial_tile));
-  sink.Put("main.tile_reduction", Log2(reduction_tile));
-  sink.Put("main.tile_vectors", Log2(spatial_tile / std::max(1.0, vector)));
-  sink.Put("main.tile_written_bytes", Log2(tile_written));
-  sink.Put("main.tile_read_bytes", Log2(tile_read));
+  sink.Put("main.tile_spatial", Log2Plus1(spatial_tile));
+  sink.Put("main.tile_reduction", Log2Plus1(reduction_tile));
+  sink.Put("main.tile_vectors", Log2Plus1(spatial_tile / std::max(1.0, vector)));
+  sink.Put("main.tile_written_bytes", Log2Plus1(tile_written));
+  sink.Put("main.tile_read_bytes", Log2Plus1(tile_read));
   sink.Put("main.tile_ops_per_read_byte",
-           Log2(spatial_tile * reduction_tile * static_cast<double>(stage.arithmetic_ops) /
-                std::max(1.0, tile_read)));
+           Log2Plus1(spatial_tile * reduction_tile * static_cast<double>(stage.arithmetic_ops) /
+                     std::max(1.0, tile_read)));
   sink.Put("main.reduction_depth", static_cast<double>(first_reduction));
-  sink.Put("main.inside_reduction", Log2(inside_reduction));
-  sink.Put("main.local_bytes", Log2(static_cast<double>(stage.local_bytes)));
+  sink.Put("main.inside_reduction", Log2Plus1(inside_reduction));
+  sink.Put("main.local_bytes", Log2Plus1(static_cast<double>(stage.local_bytes)));
   sink.Put("main.dot", stage.has_dot ? 1 : 0);
 }
 
 void PutIntensity(const StageView& view, FeatureSink& sink) {
   for (int bits = kFirstCacheBits; bits <= kLastCacheBits; ++bits) {
     const double traffic = std::max(1.0, TotalTraffic(view, std::ldexp(1.0, bits)));
-    sink.Put("ai", bits, "ops_per_byte", Log2(view.ops() / traffic));
+    sink.Put("ai", bits, "ops_per_byte", Log2Plus1(view.ops() / traffic));
   }
 }
 
@@ -178,14 +179,16 @@ void PutAccesses(const StageView& view, FeatureSink& sink) {
     };
     const auto reloads = [&](std::size_t level) {
       if (access == nullptr) return 0.0;
-      return Log2(Traffic(view, *access, level) / std::max(1.0, footprint(0)));
+      return Log2Plus1(Traffic(view, *access, level) / std::max(1.0, footprint(0)));
     };
     const auto stride = [&](std::ptrdiff_t loop) {
       if (access == nullptr || loop < 0 || loop >= std::ssize(access->strides)) return -1.0;
-      return Log2(std::abs(static_cast<double>(access->strides[static_cast<std::size_t>(loop)])));
+      return Log2Plus1(
+          std::abs(static_cast<double>(access->strides[static_cast<std::size_t>(loop)])));
     };
-    sink.Put("access", i, "bytes", Log2(footprint(0)));
-    sink.Put("access", i, "tile_bytes", Log2(footprint(static_cast<std::size_t>(view.tile_level))));
+    sink.Put("access", i, "bytes", Log2Plus1(footprint(0)));
+    sink.Put("access", i, "tile_bytes",
+             Log2Plus1(footprint(static_cast<std::size_t>(view.tile_level))));
     sink.Put("access", i, "vector_stride", stride(view.vector_loop));
     sink.Put("access", i, "serial_stride", stride(view.tile_level - 1));
     sink.Put("access", i, "register_reloads", reloads(levels[0]));
@@ -209,15 +212,15 @@ void PutOthers(const char* group, const std::vector<StageView>& views, std::size
     if (largest == nullptr || view.iterations() > largest->iterations()) largest = &view;
   }
   sink.Put(group, -1, "stages", static_cast<double>(last - first));
-  sink.Put(group, -1, "ops", Log2(ops));
-  sink.Put(group, -1, "bytes", Log2(bytes));
-  sink.Put(group, -1, "iterations", Log2(iterations));
-  sink.Put(group, -1, "local_bytes", Log2(local));
-  sink.Put(group, -1, "l1_traffic", Log2(l1_traffic));
+  sink.Put(group, -1, "ops", Log2Plus1(ops));
+  sink.Put(group, -1, "bytes", Log2Plus1(bytes));
+  sink.Put(group, -1, "iterations", Log2Plus1(iterations));
+  sink.Put(group, -1, "local_bytes", Log2Plus1(local));
+  sink.Put(group, -1, "l1_traffic", Log2Plus1(l1_traffic));
   sink.Put(group, -1, "vector",
-           largest != nullptr ? Log2(ExtentOf(*largest->stage, LoopKind::kVectorized)) : 0);
+           largest != nullptr ? Log2Plus1(ExtentOf(*largest->stage, LoopKind::kVectorized)) : 0);
   sink.Put(group, -1, "parallel",
-           largest != nullptr ? Log2(ExtentOf(*largest->stage, LoopKind::kParallel)) : 0);
+           largest != nullptr ? Log2Plus1(ExtentOf(*largest->stage, LoopKind::kParallel)) : 0);
   sink.Put(group, -1, "loops",
            largest != nullptr ? static_cast<double>(largest->stage->loops.size()) : 0);
 }
@@ -241,7 +244,7 @@ void Extract(const LoopSummary& summary, const Config& config, FeatureSink& sink
   PutAccesses(views[main], sink);
   PutOthers("before", views, 0, main, sink);
   PutOthers("after", views, main + 1, views.size(), sink);
-  sink.Put("all.bytes", Log2(total_bytes));
+  sink.Put("all.bytes", Log2Plus1(total_bytes));
   sink.Put("all.main_share", views[main].ops() / std::max(1.0, total_ops));
   PutKnobs(config, sink);
 }

@@ -274,15 +274,15 @@ void PutLaunch(const GpuProfile& p, const SummaryStage& main, const Multiprocess
                FeatureSink& sink) {
   const double warps = std::ceil(p.threads / kLanes);
   const auto extent = [&](LoopKind kind) {
-    return Log2(ExtentsOf(main, [&](const SummaryLoop& l) { return l.kind == kind; }));
+    return Log2Plus1(ExtentsOf(main, [&](const SummaryLoop& l) { return l.kind == kind; }));
   };
-  sink.Put("gpu.blocks", Log2(p.blocks));
-  sink.Put("gpu.threads", Log2(p.threads));
+  sink.Put("gpu.blocks", Log2Plus1(p.blocks));
+  sink.Put("gpu.threads", Log2Plus1(p.threads));
   sink.Put("gpu.lanes_used", Ratio(p.threads, warps * kLanes));
-  sink.Put("gpu.warps", Log2(p.blocks * warps));
+  sink.Put("gpu.warps", Log2Plus1(p.blocks * warps));
   sink.Put("gpu.occupancy", p.occupancy);
-  sink.Put("gpu.resident_threads", Log2(p.occupancy * static_cast<double>(limits.threads)));
-  sink.Put("gpu.shared_bytes", Log2(p.shared_bytes));
+  sink.Put("gpu.resident_threads", Log2Plus1(p.occupancy * static_cast<double>(limits.threads)));
+  sink.Put("gpu.shared_bytes", Log2Plus1(p.shared_bytes));
   sink.Put("gpu.registers", p.registers);
   sink.Put("gpu.threads_x", extent(LoopKind::kThreadX));
   sink.Put("gpu.threads_y", extent(LoopKind::kThreadY));
@@ -290,12 +290,12 @@ void PutLaunch(const GpuProfile& p, const SummaryStage& main, const Multiprocess
   sink.Put("gpu.blocks_x", extent(LoopKind::kBlockX));
   sink.Put("gpu.blocks_y", extent(LoopKind::kBlockY));
   sink.Put("gpu.blocks_z", extent(LoopKind::kBlockZ));
-  sink.Put("block.virtual_threads", Log2(p.virtual_threads));
-  sink.Put("block.sums", Log2(p.sums));
-  sink.Put("block.steps", Log2(p.steps));
-  sink.Put("block.ops", Log2(p.ops));
-  sink.Put("block.ops_per_thread", Log2(p.ops / (p.blocks * p.threads)));
-  sink.Put("block.ops_per_step", Log2(p.ops / (p.blocks * p.threads * p.steps)));
+  sink.Put("block.virtual_threads", Log2Plus1(p.virtual_threads));
+  sink.Put("block.sums", Log2Plus1(p.sums));
+  sink.Put("block.steps", Log2Plus1(p.steps));
+  sink.Put("block.ops", Log2Plus1(p.ops));
+  sink.Put("block.ops_per_thread", Log2Plus1(p.ops / (p.blocks * p.threads)));
+  sink.Put("block.ops_per_step", Log2Plus1(p.ops / (p.blocks * p.threads * p.steps)));
   sink.Put("block.dot", main.mma != nullptr ? 2 : main.has_dot ? 1 : 0);
 }
 
@@ -307,18 +307,18 @@ void PutMemory(const GpuProfile& p, const Launch& launch, FeatureSink& sink) {
       if (global) touched += static_cast<double>(access.footprint_bytes[0]);
     }
   }
-  sink.Put("memory.touched_bytes", Log2(touched));
-  sink.Put("memory.global_bytes", Log2(p.global_bytes));
-  sink.Put("memory.sector_bytes", Log2(p.sector_bytes));
+  sink.Put("memory.touched_bytes", Log2Plus1(touched));
+  sink.Put("memory.global_bytes", Log2Plus1(p.global_bytes));
+  sink.Put("memory.sector_bytes", Log2Plus1(p.sector_bytes));
   sink.Put("memory.coalescing", Ratio(p.global_bytes, p.sector_bytes));
-  sink.Put("memory.reloads", Log2(Ratio(p.global_bytes, touched)));
-  sink.Put("memory.ops_per_byte", Log2(Ratio(p.ops, p.sector_bytes)));
-  sink.Put("memory.ops_per_touched_byte", Log2(Ratio(p.ops, touched)));
-  sink.Put("memory.shared_loads", Log2(p.shared_loads));
-  sink.Put("memory.ops_per_shared_load", Log2(Ratio(p.ops, p.shared_loads)));
+  sink.Put("memory.reloads", Log2Plus1(Ratio(p.global_bytes, touched)));
+  sink.Put("memory.ops_per_byte", Log2Plus1(Ratio(p.ops, p.sector_bytes)));
+  sink.Put("memory.ops_per_touched_byte", Log2Plus1(Ratio(p.ops, touched)));
+  sink.Put("memory.shared_loads", Log2Plus1(p.shared_loads));
+  sink.Put("memory.ops_per_shared_load", Log2Plus1(Ratio(p.ops, p.shared_loads)));
   sink.Put("memory.bank_ways",
            Ratio(p.bank_passes * std::min<double>(kLanes, p.threads), p.shared_loads));
-  sink.Put("memory.ops_per_bank_pass", Log2(Ratio(p.ops, p.bank_passes)));
+  sink.Put("memory.ops_per_bank_pass", Log2Plus1(Ratio(p.ops, p.bank_passes)));
 }
 
 /// Adds the two largest copies to shared memory.
@@ -338,11 +338,11 @@ void PutCopies(const Launch& launch, FeatureSink& sink) {
     }
     const double threads = copy != nullptr ? ThreadsOf(*copy) : 0;
     const double bytes = copy != nullptr ? static_cast<double>(copy->shared_bytes) : 0;
-    sink.Put("copy", i, "shared_bytes", Log2(bytes));
-    sink.Put("copy", i, "threads", Log2(threads));
-    sink.Put("copy", i, "bytes_per_thread", Log2(Ratio(bytes, threads)));
+    sink.Put("copy", i, "shared_bytes", Log2Plus1(bytes));
+    sink.Put("copy", i, "threads", Log2Plus1(threads));
+    sink.Put("copy", i, "bytes_per_thread", Log2Plus1(Ratio(bytes, threads)));
     sink.Put("copy", i, "coalescing", Ratio(own.global_bytes, own.sector_bytes));
-    sink.Put("copy", i, "sector_bytes", Log2(own.sector_bytes));
+    sink.Put("copy", i, "sector_bytes", Log2Plus1(own.sector_bytes));
   }
 }
 
@@ -357,9 +357,9 @@ void PutOthers(const std::vector<Launch>& launches, const MultiprocessorLimits& 
     bytes += profile.sector_bytes;
   }
   sink.Put("other.launches", static_cast<double>(launches.size()));
-  sink.Put("other.ops", Log2(ops));
+  sink.Put("other.ops", Log2Plus1(ops));
   sink.Put("other.share", Ratio(ops, all));
-  sink.Put("other.sector_bytes", Log2(bytes));
+  sink.Put("other.sector_bytes", Log2Plus1(bytes));
 }
 
 void Extract(const LoopSummary& summary, const MultiprocessorLimits& limits, const Config& config,

@@ -202,6 +202,9 @@ Status CheckGpu(const RunWorkerSettings& settings) {
 }  // namespace
 
 Status CheckEnergyCounter(const Target& target, const RunWorkerSettings& settings) {
+  if (DeviceTraitsOf(target).grids_are_source) {
+    return Unsupported("OpenCL has no counter of a device's energy");
+  }
   // The driver measures the kernels that it launches.
   return DeviceTraitsOf(target).launches_grids ? CheckGpu(settings) : CheckPackages(settings);
 }

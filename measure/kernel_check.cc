@@ -95,7 +95,7 @@ Status CheckOperands(const KernelSpec& kernel, const CudaLibraryCall& call,
 Status CheckLibraryCall(const KernelSpec& kernel, const CudaLibraryCall& call) {
   const KernelLibrary* library = LibraryOfFile(call.file, kernel.target.kind_name());
   if (library == nullptr) {
-    return Bad("library", Shown(call.file) + " is no library that kernels may call");
+    return Bad("library", Shown(call.file) + " is not a library that kernels may call");
   }
   if (!UsesLibrary(kernel.target, library->name)) {
     return Bad("library", Shown(call.file) + ": the target does not name it (-libs=" +
@@ -120,7 +120,7 @@ Status CheckLibraryCall(const KernelSpec& kernel, const CudaLibraryCall& call) {
   return CheckOperands(kernel, call, shape);
 }
 
-Status CheckLaunch(const KernelSpec& kernel, const CudaLaunch& launch) {
+Status CheckLaunch(const KernelSpec& kernel, const GridLaunch& launch) {
   if (launch.kernel.size() > kMaxName) return Bad("kernel", "its name is too long");
   if (!launch.library.file.empty()) return CheckLibraryCall(kernel, launch.library);
   TW_RETURN_IF_ERROR(CheckExtents("grid", launch.grid, kMaxGrid));
@@ -156,7 +156,7 @@ Status CheckKernel(const KernelSpec& kernel) {
     if (bytes < 0 || bytes > left) return Bad("workspace_bytes", std::to_string(bytes));
     left -= bytes;
   }
-  for (const CudaLaunch& launch : kernel.launches) TW_RETURN_IF_ERROR(CheckLaunch(kernel, launch));
+  for (const GridLaunch& launch : kernel.launches) TW_RETURN_IF_ERROR(CheckLaunch(kernel, launch));
   return {};
 }
 

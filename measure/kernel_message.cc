@@ -52,7 +52,7 @@ static void Describe(auto& fields, DescribedAs<KernelLayouts> auto& layouts) {
   fields("winograd", layouts.winograd_tile);
 }
 
-static void Describe(auto& fields, DescribedAs<CudaLaunch> auto& launch) {
+static void Describe(auto& fields, DescribedAs<GridLaunch> auto& launch) {
   fields("kernel", launch.kernel);
   fields("grid", launch.grid);
   fields("block", launch.block);

@@ -20,7 +20,7 @@ constexpr EnumCodec kFaultDomain = {kFaultDomains};
 
 /// Codec of a time of at most `most` seconds.
 constexpr NumberCodec TimeCodec(double most = std::numeric_limits<double>::infinity()) {
-  return {0, most, "is no time"};
+  return {0, most, "is not a time"};
 }
 
 /// Codec of the version of the protocol.
@@ -48,7 +48,7 @@ struct BytesCodec {
   void Read(JsonReader& reader, const char* name, const Json& json, std::string& bytes) const {
     if (!reader.Expect(name, json.is_string())) return;
     const auto decoded = DecodeBase64(json.get_ref<const std::string&>());
-    if (!decoded.ok()) return reader.Fail(name, "is no base64: " + decoded.status().message());
+    if (!decoded.ok()) return reader.Fail(name, "is not base64: " + decoded.status().message());
     bytes.assign(reinterpret_cast<const char*>(decoded->data()), decoded->size());
   }
 };

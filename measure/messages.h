@@ -22,8 +22,8 @@ namespace tilewright::measure {
 /// Version of the protocol. Raise it when the meaning of a message changes, or of a workload's key
 /// in it: a runner on another machine may be of another version of this program. 7: keys contain
 /// reduced-range weights. 8: timing with cold weights. 9: files of reference results contain a
-/// fresh check.
-inline constexpr std::int64_t kProtocolVersion = 9;
+/// fresh check. 10: keys contain bfloat16, epilogues operands that broadcast.
+inline constexpr std::int64_t kProtocolVersion = 10;
 
 /// Fault to inject, for tests of the supervision. Empty in normal operation.
 struct Fault {
@@ -55,7 +55,7 @@ struct KernelSpec {
   std::int64_t code_bytes = 0;  ///< of its machine code; 0: unknown
   int threads = 1;
   std::optional<double> tolerance;            ///< of a float result, see Compare
-  std::vector<CudaLaunch> launches;           ///< if the artifact is PTX: its kernels, in order
+  std::vector<GridLaunch> launches;           ///< if the artifact is PTX or OpenCL C
   std::vector<std::int64_t> workspace_bytes;  ///< and their workspaces, which follow the parameters
 };
 

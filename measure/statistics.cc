@@ -25,15 +25,6 @@ struct Interval {
 
 constexpr double kQuantile = Estimate::kQuantile;
 
-/// Interpolates between two samples.
-double QuantileOfSorted(const std::vector<double>& sorted) {
-  if (sorted.empty()) return 0;
-  const double rank = kQuantile * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(rank);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (rank - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
 /// 95 % interval of the quantile.
 Interval IntervalOfSorted(const std::vector<double>& sorted) {
   if (sorted.empty()) return {};
@@ -52,12 +43,20 @@ Interval IntervalOfSorted(const std::vector<double>& sorted) {
 
 }  // namespace
 
+double Quantile(std::span<const double> sorted, double share) {
+  if (sorted.empty()) return 0;
+  const double rank = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(rank);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (rank - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
 double Median(std::span<const double> samples) { return MedianOfSorted(Sorted(samples)); }
 
 Estimate EstimateOf(std::span<const double> samples) {
   const std::vector<double> sorted = Sorted(samples);
   Estimate estimate;
-  estimate.value = QuantileOfSorted(sorted);
+  estimate.value = Quantile(sorted, kQuantile);
   if (sorted.size() == 1) {
     estimate.noise = 1;  // one sample shows no spread
   } else if (estimate.value > 0) {

@@ -9,6 +9,9 @@ namespace tilewright::measure {
 /// Returns the median of the samples (mean of the two middle ones for an even count); 0 without
 /// samples.
 double Median(std::span<const double> samples);
+/// Returns the quantile at `share` (0 to 1) of sorted samples, interpolated between two neighbors;
+/// 0 for none.
+double Quantile(std::span<const double> sorted, double share);
 
 /// Estimate from a set of samples. Interference adds time and never removes any, so it moves the
 /// median and not the lower end of the samples. The value is therefore a low quantile, which stays

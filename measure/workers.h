@@ -14,7 +14,7 @@ class TemplateRegistry;
 
 namespace tilewright::measure {
 
-/// GPU settings of the runner, for CUDA targets.
+/// GPU settings of the runner, for targets with grids. OpenCL takes the ordinal and the folder.
 struct CudaWorkerSettings {
   std::string library = CudaApi::kLibrary, nvml = GpuMonitor::kLibrary;
   int ordinal = 0;  ///< of the device

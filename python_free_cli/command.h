@@ -72,14 +72,16 @@ std::unique_ptr<Command> MakeRecordsCommand();
 std::unique_ptr<Command> MakePackageCommand();
 std::unique_ptr<Command> MakeReportCommand();
 std::unique_ptr<Command> MakeTrainCommand();
+std::unique_ptr<Command> MakeReplayCommand();
 std::unique_ptr<Command> MakeRunnerCommand();
 std::unique_ptr<Command> MakeWorkerCommand();
 std::unique_ptr<Command> MakeFleetCommand();
 std::unique_ptr<Command> MakeDoctorCommand();
 std::unique_ptr<Command> MakeTargetsCommand();
 std::unique_ptr<Command> MakeVersionCommand();
-std::unique_ptr<Command> MakeMeasureCommand();     // hidden: one candidate, for reproducing a trial
-std::unique_ptr<Command> MakeChildCommand();       // hidden: the measurer's child processes
-std::unique_ptr<Command> MakeCompletionCommand();  // hidden: shell completion and manual pages
+std::unique_ptr<Command> MakeMeasureCommand();  // one candidate, for reproducing a trial
+std::unique_ptr<Command> MakeChildCommand();    // hidden: the measurer's child processes
+std::unique_ptr<Command> MakeHelpCommand();
+std::unique_ptr<Command> MakeCompletionCommand();  // shell completion and manual pages
 
 }  // namespace tilewright::cli

@@ -30,6 +30,7 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
   commands.push_back(MakePackageCommand());
   commands.push_back(MakeReportCommand());
   commands.push_back(MakeTrainCommand());
+  commands.push_back(MakeReplayCommand());
   commands.push_back(MakeRunnerCommand());
   commands.push_back(MakeWorkerCommand());
   commands.push_back(MakeFleetCommand());
@@ -38,6 +39,7 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
   commands.push_back(MakeVersionCommand());
   commands.push_back(MakeMeasureCommand());
   commands.push_back(MakeChildCommand());
+  commands.push_back(MakeHelpCommand());
   commands.push_back(MakeCompletionCommand());
   return commands;
 }

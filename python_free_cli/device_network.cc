@@ -13,20 +13,25 @@
 #include <optional>
 #include <utility>
 
+#include "python_free_cli/arguments/command_line.h"
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/isolated_process.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/vta_report.h"
 #include "src/base/files/file.h"
 #include "src/base/files/locked_temp_dir.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
+#include "src/base/text/plural.h"
 #include "src/compiler/check/check_process.h"
 #include "src/compiler/run/vta_run.h"
 #include "src/compiler/vta_bundle.h"
+#include "src/report/vta_run.h"
+#include "src/session/format.h"
+#include "src/session/misses.h"
 #include "src/session/model.h"
 #include "src/target/device.h"
+#include "src/target/short_target.h"
 
 namespace tilewright::cli {
 
@@ -42,9 +47,10 @@ constexpr std::int64_t kEmulationFactor = 50;
 
 void FuseArguments::Declare(CLI::App& app) {
   app.add_flag("--fuse-residuals", fuse_residuals,
-               "On a VTA, add residuals behind the convolution, before its result is stored "
-               "(default, but for --rule autotvm)");
-  app.add_flag("--no-fuse-residuals", no_fuse_residuals, "On a VTA, add residuals by themselves");
+               "On a VTA, fuse residual additions into the convolution (default, except with "
+               "--rule autotvm)");
+  app.add_flag("--no-fuse-residuals", no_fuse_residuals,
+               "On a VTA, run residual additions separately");
 }
 
 Result<std::optional<bool>> FuseArguments::Choice() const {
@@ -57,17 +63,21 @@ Result<std::optional<bool>> FuseArguments::Choice() const {
 
 bool IsVtaBundle(const std::string& path) { return FileExists(path + "/kernels.json"); }
 
-Result<int> CompileForVta(const Plan& plan, OnMiss on_miss, const std::string& folder, bool json) {
+Result<int> CompileForVta(const Plan& plan, OnMiss on_miss, const std::string& folder, bool json,
+                          const std::string& tune_command) {
   std::int64_t untuned = 0;
+  std::vector<OperatorReport> layers;  // one for each stream, by the name of its workload
   for (const StreamKernel& kernel : plan.streams) {
-    if (kernel.report.tuned) continue;
-    PrintErr("untuned: {}: {}\n", kernel.report.workload_key, kernel.report.explanation);
-    ++untuned;
+    if (!kernel.report.tuned) ++untuned;
+    OperatorReport& layer = layers.emplace_back(kernel.report);
+    const auto workload = Workload::Parse(layer.workload_key);
+    layer.value = workload.ok() ? session::ShortName(*workload) : layer.workload_key;
   }
+  session::NoteMisses(layers, {ShortTargetText(plan.target), tune_command}, PrintNote);
   if (on_miss == OnMiss::kFail && untuned > 0) return kExitFailed;
   TW_RETURN_IF_ERROR(WriteVtaBundle(plan, folder));
-  const auto host = HostSteps(plan);
-  const auto launches = VtaSteps(plan);
+  const auto host = report::HostSteps(plan);
+  const auto launches = report::VtaSteps(plan);
   if (json) {
     PrintJson({{"folder", folder},
                {"target", plan.target.ToString()},
@@ -78,8 +88,9 @@ Result<int> CompileForVta(const Plan& plan, OnMiss on_miss, const std::string& f
                {"bound", plan.graph.binding_options},
                {"made_up_constants", SyntheticConstantsJson(plan.graph.synthetic_constants)}});
   } else {
-    PrintOut("{}: {} streams ({} untuned) for {} operators on the VTA, {} on the host\n", folder,
-             plan.streams.size(), untuned, launches, host);
+    PrintOut("{}: {} ({} untuned) for {} on the VTA, {} on the host\n", folder,
+             Counted(std::ssize(plan.streams), "stream"), untuned,
+             Counted(static_cast<std::int64_t>(launches), "operator"), host);
   }
   return kExitDone;
 }
@@ -97,11 +108,12 @@ void RegisterOpened(const OpenNetwork& opened, CheckProgress& progress) {
 }  // namespace
 
 void DeviceNetwork::Declare(CLI::App& app, bool traces) {
+  app_ = &app;
   place_.Declare(app);
   fuse_.Declare(app);
   if (traces) {
-    CLI::Option* trace =
-        app.add_option("--vta-trace", trace_file_, "File for the timeline (Chrome's trace format)");
+    CLI::Option* trace = app.add_option("--vta-trace", trace_file_,
+                                        "Write a timeline to this file (Chrome trace format)");
     app.add_option("--vta-cycles", trace_model_, "Cycle model of the timeline")
         ->needs(trace)
         ->check(CLI::IsMember({"pynq", "rtl", "pynq_shared_bus"}))
@@ -129,7 +141,7 @@ Result<session::Session> DeviceNetwork::MakeSession(bool seeded) const {
     if (!place_.sources.tophub.empty()) return InvalidArgument("--tophub: needs --target vta");
   } else if (!device.has_host_fallback) {
     return InvalidArgument("--target: '" + target.kind_name() +
-                           "', expected vta or cuda (libraries have their target in them)");
+                           "', expected vta or cuda (a library contains its target)");
   } else {
     TW_RETURN_IF_ERROR(device_.CheckUnused());
   }
@@ -160,10 +172,11 @@ Result<OpenNetwork> DeviceNetwork::OpenLibrary(const ModelSource& source, bool s
                                                int threads) const {
   const std::string& file = source.path;
   TW_RETURN_IF_ERROR(CheckNoVta());
-  if (seeded) return InvalidArgument("--seeded: a library has its constants in it");
+  if (seeded) return InvalidArgument("--seeded: a library contains its constants");
   TW_RETURN_IF_ERROR(place_.CheckUnused());
   TW_ASSIGN_OR_RETURN(const auto set, session::VariantFor(source, PrintNote));
   TW_ASSIGN_OR_RETURN(auto library, device_.OpenLibrary(file, threads, set));
+  TW_RETURN_IF_ERROR(session::SetSizes(source, library));
   OpenNetwork opened;
   opened.synthetic_constants = library.synthetic_constants();
   session::NoteSyntheticConstants(file, opened.synthetic_constants, PrintNote);
@@ -189,6 +202,7 @@ Result<OpenNetwork> DeviceNetwork::Open(const ModelSource& model, bool seeded, i
   TW_ASSIGN_OR_RETURN(const auto session, MakeSession(seeded));
   if (!on_gpu()) options.threads = threads;
   options.note_misses = place_.asks_for_records();
+  options.tune_command = TuneCommandLine(*app_, file, session.target());
   return session.Open(model, options);
 }
 
@@ -216,12 +230,12 @@ Result<int> DeviceNetwork::Run(const ModelSource& source, bool seeded, const Inp
   if (!trace_file_.empty()) TW_RETURN_IF_ERROR(WriteTrace(*opened.plan));
   if (json) {
     Json report;
-    if (vta != nullptr) report = VtaReportJson(*opened.plan, vta->costs(), kCycleModels);
+    if (vta != nullptr) report = report::VtaRunJson(*opened.plan, vta->costs(), kCycleModels);
     report["outputs"] = OutputsJson(network.outputs(), results);
     report["made_up_constants"] = SyntheticConstantsJson(opened.synthetic_constants);
     PrintJson(report);
   } else {
-    if (vta != nullptr) PrintVtaReport(*opened.plan, vta->costs(), kCycleModels);
+    if (vta != nullptr) WriteText(report::VtaRunText(*opened.plan, vta->costs(), kCycleModels));
     PrintOutputs(network.outputs(), results);
   }
   return kExitDone;
@@ -245,8 +259,8 @@ Result<VerifyReport> DeviceNetwork::Verify(const ModelSource& file, const std::s
                                                              : ValuesOf(source, source.inputs()),
                                   vta ? "quantized" : "ramp"));
   if (vta) {
-    PrintErr("{} operators on the host: evaluated by the reference itself\n",
-             HostSteps(*opened.plan));
+    PrintErr("{} on the host: evaluated by the reference itself\n",
+             Counted(static_cast<std::int64_t>(report::HostSteps(*opened.plan)), "operator"));
     if (options.progress != nullptr) options.progress->End();
     options.progress = nullptr;
   }

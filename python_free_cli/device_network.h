@@ -36,12 +36,14 @@ struct FuseArguments {
 bool IsVtaBundle(const std::string& path);
 /// Runs `compile --target vta`: writes the plan of a model file as a folder. Returns the exit code.
 /// With OnMiss::kFail a convolution without a record is a failure, and nothing is written.
-Result<int> CompileForVta(const Plan& plan, OnMiss on_miss, const std::string& folder, bool json);
+/// tune_command: named in the note on these convolutions.
+Result<int> CompileForVta(const Plan& plan, OnMiss on_miss, const std::string& folder, bool json,
+                          const std::string& tune_command);
 
-/// Network that `run` and `verify` execute: a library; or a model file with a target, step by step
-/// on a simulated VTA (also its bundles) or in the SIMT emulator, or on a GPU as a library like
-/// compile's. Records of other GPUs of the target's generation are used too, with a note on
-/// standard error for each operator.
+/// Network that `run` and `verify` execute: a library, a VTA bundle, or a model file with a target.
+/// A model file runs step by step on a simulated VTA or in the SIMT emulator, or is compiled to a
+/// library for a GPU. Records of other GPUs of the target's generation are used too, with a note on
+/// standard error.
 class DeviceNetwork {
  public:
   /// Declares the options of target, record sources, fusion for a VTA, and device.
@@ -83,6 +85,7 @@ class DeviceNetwork {
   /// Errors: kInvalidArgument if an option was given that only a VTA has.
   Status CheckNoVta() const;
 
+  const CLI::App* app_ = nullptr;
   const TemplateRegistry* templates_ = nullptr;
   NetworkTarget place_;
   DeviceArgument device_;

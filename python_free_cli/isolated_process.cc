@@ -3,14 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "python_free_cli/commands/end_command.h"
+#include "python_free_cli/end_command.h"
 #include "src/base/json.h"
 
 namespace tilewright::cli {
 
 void IsolatedProcess::Declare(CLI::App& app) {
-  app.add_option("--operator-seconds", operator_seconds,
-                 "Longest that one operator may run before it is said to hang")
+  app.add_option("--operator-seconds", operator_seconds, "Time limit for one operator, in seconds")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
 }

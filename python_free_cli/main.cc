@@ -3,7 +3,7 @@
 
 #include "python_free_cli/arguments/extension_arguments.h"
 #include "python_free_cli/command.h"
-#include "python_free_cli/commands/end_command.h"
+#include "python_free_cli/end_command.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/program_arguments.h"
 #include "python_free_cli/usage.h"

@@ -85,19 +85,21 @@ Json SyntheticConstantsJson(std::int64_t constants) {
 
 void DeclareImageOptions(CLI::App& app, ImageOptions& options, CLI::Option* files) {
   app.add_option("--image-fit", options.fit,
-                 "Pictures of another size than the input: exact (refuse them), crop (the middle, "
-                 "7/8 of the shorter side) or stretch")
+                 "Treatment of pictures whose size differs from the input: exact (reject), crop "
+                 "(center, 7/8 of the shorter side) or stretch")
       ->needs(files)
       ->transform(
           CLI::CheckedTransformer(std::map<std::string, ImageFit>{{"exact", ImageFit::kExact},
                                                                   {"crop", ImageFit::kCrop},
                                                                   {"stretch", ImageFit::kStretch}},
                                   CLI::ignore_case));
-  app.add_option("--image-mean", options.mean, "Mean of red, green, blue, of 0 to 1")
+  app.add_option("--image-mean", options.mean,
+                 "Mean of red, green and blue that is subtracted, on a scale of 0 to 1")
       ->needs(files)
       ->delimiter(',')
       ->check(CLI::Range(-1e6, 1e6));
-  app.add_option("--image-std", options.stddev, "What they are divided by")
+  app.add_option("--image-std", options.stddev,
+                 "Standard deviation of red, green and blue to divide by")
       ->needs(files)
       ->delimiter(',')
       ->check(CLI::Range(1e-6, 1e6));
@@ -106,9 +108,9 @@ void DeclareImageOptions(CLI::App& app, ImageOptions& options, CLI::Option* file
 void InputArguments::Declare(CLI::App& app) {
   DeclareImageOptions(
       app, image,
-      app.add_option("--input", files, "Raw or .npy tensors or pictures, one per input, in order"));
+      app.add_option("--input", files, "Input files in order: raw or .npy tensors, or pictures"));
   app.add_option("--made-up", rule,
-                 "Synthetic inputs where none is given: ramp, random, quantized, or "
+                 "Rule for inputs without a file: ramp, random, quantized, or "
                  "quantized:SCALE:ZERO_POINT (default: ramp; on a VTA quantized)")
       ->check([](const std::string& text) { return ToStatus(ParseRule(text)).message(); });
 }
@@ -135,7 +137,7 @@ Result<std::vector<Tensor>> InputArguments::Make(const std::vector<ModelValue>& 
 }
 
 void OutputArguments::Declare(CLI::App& app) {
-  app.add_option("--output", files, "Files for the outputs (.npy or raw), in order");
+  app.add_option("--output", files, "Output files in order (.npy or raw)");
 }
 
 Status OutputArguments::Write(const std::vector<Tensor>& outputs) const {

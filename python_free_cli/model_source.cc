@@ -6,19 +6,23 @@ namespace tilewright::cli {
 
 void ModelArguments::Declare(CLI::App& app) {
   const auto list = [&app](const char* name, std::vector<std::string>& texts, const char* help) {
-    app.add_option(name, texts, help)->allow_extra_args(false)->group("How the model is read");
+    app.add_option(name, texts, help)->allow_extra_args(false)->group("Model");
   };
   list("--shape", bindings.shapes, "Shape of an input: x=1x3x320x320");
-  list("--dim", bindings.dims, "Size of a dimension that the file only names: height=320");
-  list("--value", bindings.values,
-       "What an input always is, which then is a constant: sr=16000, axes=0,2, mask=mask.npy");
-  requantize_option =
-      app.add_option(
-             "--requantize", requantize,
-             "How quantized operators of ONNX round: by float32, as ONNX says, or by integers")
-          ->check(CLI::IsMember({"float", "integer"}))
-          ->capture_default_str()
-          ->group("How the model is read");
+  list("--dim", bindings.dims, "Size of a dimension that the file leaves open: height=320");
+  list("--value", bindings.values, "Constant value of an input: sr=16000, axes=0,2, mask=mask.npy");
+  requantize_option = app.add_option("--requantize", requantize,
+                                     "Rounding of quantized operators: float (float32, as ONNX "
+                                     "defines it) or integer (integer arithmetic)")
+                          ->check(CLI::IsMember({"float", "integer"}))
+                          ->capture_default_str()
+                          ->group("Model");
+  precision_option = app.add_option("--precision", precision,
+                                    "Operands of products and values in memory: model (types of "
+                                    "the file) or bfloat16 (float32 sums)")
+                         ->check(CLI::IsMember({"model", "bfloat16"}))
+                         ->capture_default_str()
+                         ->group("Model");
 }
 
 }  // namespace tilewright::cli

@@ -9,10 +9,12 @@ class Option;
 
 namespace tilewright::cli {
 
-/// Options of every command that reads a model file: `--shape`, `--dim`, `--value` and
-/// `--requantize`.
+/// Options of every command that reads a model file: `--shape`, `--dim`, `--value`,
+/// `--requantize` and `--precision`.
 struct ModelArguments : session::ModelOptions {
-  CLI::Option* requantize_option = nullptr;  ///< once declared
+  // Once declared.
+  CLI::Option* requantize_option = nullptr;
+  CLI::Option* precision_option = nullptr;
 
   void Declare(CLI::App& app);
 };

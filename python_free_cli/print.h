@@ -7,6 +7,10 @@
 
 #include "src/base/format_printable.h"
 
+namespace tilewright::session {
+class TextTable;
+}
+
 // The only functions that write to standard output and standard error. External names and messages
 // (models, records, packages, fleets, plugins) pass through Printable, so that they can neither
 // control a terminal nor forge lines.
@@ -22,8 +26,12 @@ void WriteMessage(std::string_view text);
 /// it have passed through Printable.
 void WriteToTerminal(std::string_view text);
 
-/// Prints a note of the library as one message on standard error. text: from FormatPrintable.
+/// Prints a note of the library as one message on standard error; on a terminal, broken at blanks.
+/// text: from FormatPrintable.
 void PrintNote(const std::string& text);
+/// Drops all later notes but warnings, and the bars of Progress (--quiet).
+void SetQuiet(bool quiet);
+bool IsQuiet();
 
 template <typename... Args>
 void PrintOut(fmt::format_string<CheckedArgument<Args>...> format, Args&&... args) {
@@ -37,6 +45,16 @@ void PrintErr(fmt::format_string<CheckedArgument<Args>...> format, Args&&... arg
 /// Returns a message as printed: a line break before two blanks stays, as in lists that the program
 /// makes; all others, which come from names, are escaped.
 std::string PrintableMessage(std::string_view message);
+
+/// Prints a paragraph to standard output, broken at blanks into lines of at most 80 characters.
+/// text: printable.
+void PrintWrapped(std::string_view text);
+
+/// Returns the width of tables on standard output: that of its terminal; 0 if it is a file or a
+/// pipe, for which nothing is cut.
+int OutputColumns();
+/// Prints the rows that the table has not returned yet (TextTable::Take), as wide as the output.
+void PrintTable(session::TextTable& table);
 
 /// Prints to standard output, on one line. Characters that control a terminal are escaped as JSON.
 void PrintJson(const nlohmann::ordered_json& json);

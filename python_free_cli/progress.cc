@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "python_free_cli/print.h"
-#include "python_free_cli/tune_display.h"
 #include "src/base/printable.h"
 #include "src/base/thread.h"
+#include "src/report/tune/text.h"
 #include "src/session/format.h"
 
 namespace tilewright::cli {
@@ -23,30 +23,22 @@ constexpr int kBarWidth = 24;
 
 }  // namespace
 
-std::string ProgressBar(double share, int width) {
-  const int full = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * width));
-  return "[" + std::string(static_cast<std::size_t>(full), '#') +
-         std::string(static_cast<std::size_t>(width - full), '.') + "]";
+Progress::Progress(std::string what, bool terminal, Clock& clock, LiveLines::Size size)
+    : what_(Printable(what)), clock_(clock), begun_(clock.MonotonicSeconds()) {
+  if (terminal) lines_.emplace(std::move(size), TerminalRewraps(), /*color=*/false);
 }
-
-Progress::Progress(std::string what, bool terminal, Clock& clock)
-    : what_(Printable(what)),
-      terminal_(terminal),
-      clock_(clock),
-      begun_(clock.MonotonicSeconds()) {}
 
 Progress::~Progress() { Clear(); }
 
 void Progress::Clear() {
-  if (drawn_) WriteToTerminal("\r\x1b[2K");
-  drawn_ = false;
+  if (lines_) lines_->Clear();
 }
 
 void Progress::Update(double done, double total, std::string_view now) {
   const double time = clock_.MonotonicSeconds();
   const double passed = time - begun_;
-  if (passed < kSilentSeconds) return;
-  if (told_ >= 0 && time - told_ < (terminal_ ? kRedrawBarSeconds : kLineSeconds)) return;
+  if (passed < kSilentSeconds || IsQuiet()) return;
+  if (told_ >= 0 && time - told_ < (lines_ ? kRedrawBarSeconds : kLineSeconds)) return;
   told_ = time;
   const double share = total > 0 ? std::clamp(done / total, 0.0, 1.0) : 0;
   std::string state;
@@ -59,14 +51,12 @@ void Progress::Update(double done, double total, std::string_view now) {
     state = done > 0 ? fmt::format("{:.0f}", done) : session::ShortDuration(passed);
   }
   const std::string text = now.empty() ? "" : "  " + Printable(now);
-  if (!terminal_) {
+  if (!lines_) {
     PrintErr("{}: {}{}\n", what_, state, text);
     return;
   }
-  WriteToTerminal(fmt::format("\r\x1b[2K{}{} {}{}", what_ + " ",
-                              total > 0 ? ProgressBar(share, kBarWidth) : "", state,
-                              Printable(text.substr(0, 42))));
-  drawn_ = true;
+  const std::string bar = total > 0 ? report::BarText(share, kBarWidth) + " " : "";
+  lines_->Draw({{{what_ + " " + bar + state + text}}});
 }
 
 WorkProgress::WorkProgress(std::string what)

@@ -2,23 +2,23 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include "python_free_cli/terminal.h"
 #include "src/base/clock.h"
 
 namespace tilewright::cli {
-
-/// Returns "[########............]": a bar of `width` characters. share: 0 to 1.
-std::string ProgressBar(double share, int width);
 
 /// Progress display on standard error. Prints nothing in the first second. Then it redraws a bar on
 /// a terminal, and otherwise prints a plain line every ten seconds. Not thread-safe.
 class Progress {
  public:
   /// what: beginning of every line, "compile". clock: outlives this.
-  Progress(std::string what, bool terminal, Clock& clock);
+  Progress(std::string what, bool terminal, Clock& clock,
+           LiveLines::Size size = SizeOfErrorTerminal);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   /// Clears the bar.
@@ -32,11 +32,10 @@ class Progress {
 
  private:
   std::string what_;
-  bool terminal_;
   Clock& clock_;
+  std::optional<LiveLines> lines_;  // on a terminal
   double begun_;
   double told_ = -1;  // time of the last output; -1: none
-  bool drawn_ = false;
 };
 
 /// Progress for work that cannot update it regularly: a thread draws the last state. Thread-safe.

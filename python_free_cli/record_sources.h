@@ -2,9 +2,7 @@
 
 #include <string>
 
-#include "records/package/catalog.h"
 #include "src/session/record_sources.h"
-#include "src/tensor/workload.h"
 
 namespace CLI {
 class App;
@@ -19,10 +17,5 @@ void DeclareTrust(CLI::App& app, session::TrustOptions& trust);
 struct RecordArguments : session::RecordSources {
   void Declare(CLI::App& app, const std::string& accept_default);
 };
-
-/// Prints an answer as lines of text; `whole` adds config, record and reason. workload: null for an
-/// operator without an equivalent here; then `name` is printed.
-void PrintAnswer(const Workload* workload, const std::string& name,
-                 const records::CatalogAnswer& answer, bool whole);
 
 }  // namespace tilewright::cli

@@ -1,88 +1,93 @@
-// Progress and closing table of a tuning job: lines that are redrawn on a terminal, or one line for
-// each improvement in a log.
+// Progress of a tuning job: lines that are redrawn on a terminal, or one line for each improvement
+// in a log.
 
 #include "python_free_cli/tune_display.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
+#include <atomic>
+#include <chrono>
+#include <csignal>
 #include <numeric>
 
 #include "python_free_cli/print.h"
-#include "python_free_cli/progress.h"
 #include "src/base/printable.h"
-#include "src/templates/vta/vta_target.h"
+#include "src/base/text/plural.h"
+#include "src/base/text/text_columns.h"
+#include "src/base/thread.h"
 
 namespace tilewright::cli {
-
-using session::AllTasksText;
-using session::RooflineShareText;
-using session::ShortDuration;
-using session::ShortName;
-using session::ShortSeconds;
-using session::ShortValue;
-
 namespace {
 
 // Redrawing more often would flicker.
 constexpr double kRedrawSeconds = 0.2;
-
-// Above 100 % plus clock resolution: the roofline was measured too low.
-constexpr double kBeyondRoofline = 105;
-constexpr std::size_t kMaxLines = 16;  // of tasks on a terminal
+// Without events: the forecast counts down.
+constexpr double kTickSeconds = 1;
+constexpr std::size_t kMaxLines = 16;   // of tasks on a terminal
+constexpr std::size_t kOtherLines = 2;  // the header and the bar
 constexpr double kJobLineSeconds = 60;
-constexpr int kJobBarWidth = 20;
-// An idle machine has a better resolution.
-constexpr double kCoarse = 0.05;
 
-/// Returns the percentage of the roofline that the best config reaches.
-double ShareOf(const RooflineBound& bound, const search::TaskReport& task) {
-  const double least = bound.LowerBound(task.best_product_share);
-  return task.best_seconds > 0 ? 100 * least / task.best_seconds : 0;
-}
-
-std::string ShareText(const RooflineBound& bound, const search::TaskReport& task) {
-  return RooflineShareText(bound.LowerBound(task.best_product_share), task.best_seconds);
-}
-
-/// Returns the speed of a task for the display: GFLOP/s, or the value itself.
-std::string Speed(std::string_view metric, const search::TaskReport& task, double value) {
-  return metric == "seconds" ? fmt::format("{:.1f}", task.gflops(value))
-                             : ShortValue(metric, value);
-}
+// Set after Ctrl-Z and fg: the shell has written below the lines.
+std::atomic<bool> continued{false};
 
 }  // namespace
 
-TuneDisplay::TuneDisplay(std::string metric, std::vector<RooflineBound> bounds,
-                         std::vector<std::string> names, bool terminal, Clock& clock)
-    : metric_(std::move(metric)),
-      bounds_(std::move(bounds)),
-      names_(std::move(names)),
-      tasks_(names_.size()),
-      terminal_(terminal),
+TuneDisplay::TuneDisplay(Settings settings, Clock& clock)
+    : settings_(std::move(settings)),
       clock_(clock),
-      touched_(names_.size(), 0),
+      tasks_(settings_.names.size()),
+      touched_(settings_.names.size(), 0),
       begun_(clock.MonotonicSeconds()),
-      last_line_(begun_) {}
+      last_line_(begun_) {
+  longest_name_ = Columns("task");
+  for (const std::string& name : settings_.names) {
+    longest_name_ = std::max(longest_name_, Columns(Printable(name)));
+  }
+  if (settings_.mode == DisplayMode::kTerminal) {
+    lines_.emplace(settings_.size, settings_.rewraps, settings_.color);
+  }
+}
 
-std::string TuneDisplay::Line(const search::TaskReport& task, int task_index) const {
-  const auto i = static_cast<std::size_t>(task_index);
-  const double share = ShareOf(bounds_[i], task);
-  return fmt::format("[{:>2}/{}] {:<38} {:>5} trials  now {:>7}  best {:>7}{}  {:>6}",
-                     task_index + 1, names_.size(), names_[i], task.trials,
-                     Speed(metric_, task, task.current_seconds),
-                     Speed(metric_, task, task.best_seconds),
-                     metric_ == "seconds" ? " GFLOP/s" : "", ShareText(bounds_[i], task)) +
-         (metric_ == "seconds" && share > kBeyondRoofline ? " of a roofline measured in noise"
-                                                          : "") +
-         (task.noisy ? "  disturbed" : "");
+TuneDisplay::~TuneDisplay() { StopThread(); }
+
+void TuneDisplay::StartThread() {
+  if (settings_.mode != DisplayMode::kTerminal) return;
+  std::signal(SIGCONT, [](int) { continued = true; });
+  Result<std::thread> thread = tilewright::StartThread([this] { Loop(); });
+  if (thread.ok()) thread_ = *std::move(thread);  // without the thread only events redraw
+}
+
+void TuneDisplay::StopThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    quit_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void TuneDisplay::Loop() {
+  std::unique_lock lock(mutex_);
+  while (!quit_) {
+    wake_.wait_for(lock, std::chrono::duration<double>(kRedrawSeconds));
+    if (quit_) return;
+    const bool due = clock_.MonotonicSeconds() - last_draw_ >= kTickSeconds;
+    if (due || lines_->resized()) Draw(JobNow());
+  }
+}
+
+void TuneDisplay::Opened(const std::string& /*job_name*/) {
+  const std::lock_guard lock(mutex_);
+  begun_ = clock_.MonotonicSeconds();  // start of the search
 }
 
 void TuneDisplay::Resumed(std::int64_t trials) {
+  const std::lock_guard lock(mutex_);
   resumed_ = trials;
-  if (trials > 0) PrintErr("going on with a job that has {} trials\n", trials);
+  if (settings_.mode != DisplayMode::kQuiet && trials > 0) {
+    PrintErr("going on with a job that has {}\n", Counted(trials, "trial"));
+  }
 }
 
 void TuneDisplay::LogDiscarded(const std::string& why) {
@@ -94,180 +99,139 @@ void TuneDisplay::LogDiscarded(const std::string& why) {
 
 void TuneDisplay::StaleFirst(const search::TaskReport& /*task*/, int task_index,
                              std::int64_t configs) {
-  // Print above the redrawn lines, which follow again.
-  if (drawn_lines_ > 0) WriteToTerminal(fmt::format("\x1b[{}A\x1b[J", drawn_lines_));
-  drawn_lines_ = 0;
-  last_draw_ = -1;
+  if (settings_.mode == DisplayMode::kQuiet) return;
   PrintErr(
       "{}: its records of other versions are not served; the fastest of their configs ({}) "
       "are measured first\n",
-      names_[static_cast<std::size_t>(task_index)], configs);
+      settings_.names[static_cast<std::size_t>(task_index)], configs);
+  const std::lock_guard lock(mutex_);
+  last_draw_ = -1;  // the message has removed the lines
+}
+
+report::TaskLine TuneDisplay::LineOf(std::size_t task, std::string_view state) const {
+  return {settings_.names[task], &tasks_[task], settings_.bounds[task], static_cast<int>(task) + 1,
+          state};
 }
 
 void TuneDisplay::TrialDone(const search::TaskReport& task, int task_index, const Trial& trial,
                             double eta_seconds) {
+  const std::lock_guard lock(mutex_);
   const auto i = static_cast<std::size_t>(task_index);
   const bool improved = trial.outcome == Outcome::kOk && task.best_seconds == trial.value;
   tasks_[i] = task;
   touched_[i] = ++done_;
-  last_eta_ = eta_seconds;
-  if (terminal_) {
-    Redraw(eta_seconds);
-    return;
-  }
+  eta_ = eta_seconds;
+  eta_at_ = clock_.MonotonicSeconds();
+  if (settings_.mode == DisplayMode::kTerminal) DrawIfDue();
+  if (settings_.mode != DisplayMode::kLog) return;
   if (improved) {
-    PrintErr("{}  eta {}\n", Line(task, task_index),
-             eta_seconds > 0 ? ShortDuration(eta_seconds) : "-");
+    PrintErr("{}  eta {}\n", report::TaskLogText(settings_.metric, LineOf(i), std::ssize(tasks_)),
+             eta_seconds > 0 ? session::ShortDuration(eta_seconds) : "-");
   }
-  const double now = clock_.MonotonicSeconds();
-  if (now - last_line_ < kJobLineSeconds) return;
-  last_line_ = now;
-  PrintErr("job: {}\n", JobLine(ShareDone(eta_seconds), eta_seconds, TrialsPerSecond()));
+  if (eta_at_ - last_line_ < kJobLineSeconds) return;
+  last_line_ = eta_at_;
+  PrintErr("{}\n", report::JobLogText(JobNow(), settings_.metric, tasks_));
 }
 
-double TuneDisplay::ShareDone(double eta_seconds) const {
-  if (limit_ > 0) {
-    return std::min(1.0, static_cast<double>(resumed_ + done_) / static_cast<double>(limit_));
+void TuneDisplay::TaskFinished(const search::TaskReport& task, int task_index) {
+  const std::lock_guard lock(mutex_);
+  const auto i = static_cast<std::size_t>(task_index);
+  if (stopped_share_ < 0 && task.finish_reason == "stopped") stopped_share_ = ShareDone();
+  tasks_[i] = task;
+  if (settings_.mode == DisplayMode::kLog) {
+    PrintErr("{}\n", report::TaskLogText(settings_.metric, LineOf(i, task.finish_reason),
+                                         std::ssize(tasks_)));
   }
+}
+
+void TuneDisplay::RaceBegins(int task_index) {
+  const std::lock_guard lock(mutex_);
+  racing_ = task_index;
+  if (settings_.mode == DisplayMode::kTerminal) DrawIfDue();
+}
+
+double TuneDisplay::EtaNow() const {
+  return std::max(0.0, eta_ - (clock_.MonotonicSeconds() - eta_at_));
+}
+
+double TuneDisplay::ShareDone() const {
+  if (stopped_share_ >= 0) return stopped_share_;
+  const double passed = clock_.MonotonicSeconds() - begun_, left = EtaNow();
+  const double of_time = eta_ > 0 && passed + left > 0 ? passed / (passed + left) : 0;
+  if (settings_.trials == 0) return of_time;
+  // Tasks may stop before all trials are made; earlier runs have made some.
+  const double of_trials =
+      static_cast<double>(resumed_ + done_) / static_cast<double>(settings_.trials);
+  return std::clamp(of_trials, of_time, 1.0);
+}
+
+report::JobLine TuneDisplay::JobNow() const {
   const double passed = clock_.MonotonicSeconds() - begun_;
-  return passed + eta_seconds > 0 ? passed / (passed + eta_seconds) : 0;
+  report::JobLine job;
+  job.share = ShareDone();
+  job.eta_seconds = EtaNow();
+  job.trials = resumed_ + done_;
+  job.limit = settings_.trials;
+  job.trials_per_second = passed > 0 ? static_cast<double>(done_) / passed : 0;
+  if (racing_ >= 0 && racing_ < std::ssize(tasks_)) {
+    job.phase = fmt::format("race {} of {}", racing_ + 1, tasks_.size());
+  }
+  return job;
 }
 
-double TuneDisplay::TrialsPerSecond() const {
-  const double passed = clock_.MonotonicSeconds() - begun_;
-  return passed > 0 ? static_cast<double>(done_) / passed : 0;
-}
-
-std::string TuneDisplay::JobLine(double share, double eta_seconds, double trials_per_second) const {
-  const search::NetworkTimes times = search::TimesOfNetwork(tasks_);
-  const std::string which =
-      times.without == 0 ? "all" : fmt::format("{} of {} tasks", times.with, tasks_.size());
-  // 99.9 % is not complete.
-  const double percent = share < 1 ? std::min(99.0, std::floor(100 * share)) : 100;
-  return fmt::format("{:.0f} %  eta {}  {} {} (default {})  {:.1f} trials/s", percent,
-                     eta_seconds > 0 ? ShortDuration(eta_seconds) : "-", which,
-                     ShortValue(metric_, times.best), ShortValue(metric_, times.standard),
-                     trials_per_second);
-}
-
-std::vector<std::size_t> TuneDisplay::Shown() const {
-  std::vector<std::size_t> shown(tasks_.size());
-  std::iota(shown.begin(), shown.end(), 0);
-  if (shown.size() <= kMaxLines) return shown;
+std::vector<std::size_t> TuneDisplay::Shown(std::size_t most) const {
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    if (tasks_[i].trials > 0) shown.push_back(i);
+  }
+  if (shown.size() <= most) return shown;
   std::ranges::stable_sort(shown, std::greater(), [this](std::size_t i) { return touched_[i]; });
-  shown.resize(kMaxLines);
+  shown.resize(most);
   std::ranges::sort(shown);
   return shown;
 }
 
-void TuneDisplay::TaskFinished(const search::TaskReport& task, int task_index) {
-  tasks_[static_cast<std::size_t>(task_index)] = task;
-  if (!terminal_) PrintErr("{}  {}\n", Line(task, task_index), task.finish_reason);
-}
-
-void TuneDisplay::Redraw(double eta_seconds) {
+void TuneDisplay::DrawIfDue() {
   const double now = clock_.MonotonicSeconds();
-  if (last_draw_ >= 0 && now - last_draw_ < kRedrawSeconds) return;
-  last_draw_ = now;
-  Draw(ShareDone(eta_seconds), eta_seconds, TrialsPerSecond());
+  if (last_draw_ >= 0 && now - last_draw_ < kRedrawSeconds && !lines_->resized()) return;
+  Draw(JobNow());
 }
 
-void TuneDisplay::Draw(double share, double eta_seconds, double trials_per_second) {
-  std::string text = drawn_lines_ > 0 ? fmt::format("\x1b[{}A", drawn_lines_) : "";
-  const std::vector<std::size_t> shown = Shown();
+void TuneDisplay::Draw(const report::JobLine& job) {
+  last_draw_ = clock_.MonotonicSeconds();
+  if (continued.exchange(false)) lines_->Keep();
+  const TerminalSize size = lines_->size();
+  const auto columns = report::TaskColumns::Fitting(size.columns - 1, longest_name_);
+  const std::size_t rows = static_cast<std::size_t>(std::max(0, size.rows));
+  // At most half of the terminal, so that the lines still fit when it is made half as wide.
+  const std::size_t half = rows > 0 ? (rows - 1) / 2 : 0;
+  const auto shown = Shown(std::min(kMaxLines, half > kOtherLines ? half - kOtherLines : 0));
+  std::vector<report::StyledLine> lines;
+  if (!shown.empty()) lines.push_back(report::TaskHeader(columns));
   for (const std::size_t i : shown) {
-    text += "\x1b[2K" + Printable(Line(tasks_[i], static_cast<int>(i)));
-    if (tasks_[i].finished) text += tasks_[i].finish_reason == "stopped" ? "  stopped" : "  done";
-    text += "\n";
+    const bool races = static_cast<int>(i) == racing_;
+    lines.push_back(report::TaskRow(columns, settings_.metric, LineOf(i, races ? "racing" : "")));
   }
-  text += "\x1b[2K" + ProgressBar(share, kJobBarWidth) + " " +
-          JobLine(share, eta_seconds, trials_per_second) + "\n";
-  drawn_lines_ = static_cast<int>(shown.size()) + 1;
-  WriteToTerminal(text);
+  lines.push_back(report::JobRow(job, settings_.metric, tasks_, size.columns - 1));
+  lines_->Draw(lines);
 }
 
 double TuneDisplay::Finish(const search::TuneReport& report) {
-  const double share = report.interrupted ? ShareDone(last_eta_) : 1;
-  if (!terminal_) return share;
+  StopThread();
+  const std::lock_guard lock(mutex_);
+  report::JobLine job = JobNow();
+  if (!report.interrupted) job.share = 1;
+  racing_ = -1;
+  job.phase.clear();
+  job.eta_seconds = 0;
+  job.trials = report.trials;
+  job.trials_per_second = report.trials_per_second;
   tasks_ = report.tasks;
-  Draw(share, 0, report.trials_per_second);
-  return share;
-}
-
-void PrintReport(const search::TuneReport& report, const std::vector<std::string>& names,
-                 const std::vector<RooflineBound>& bounds, double share_done) {
-  const bool timed = report.metric == "seconds";
-  PrintOut("\n{:<38} {:>4} {:>14} {:>14} {:>8} {:>9} {:>7} {:>7}\n", "task", "uses", "default",
-           "best", timed ? "speed-up" : "ratio", timed ? "GFLOP/s" : "", "roofl.", "trials");
-  std::map<std::string, std::int64_t> failures;
-  int noisy = 0, beyond = 0, worse = 0;
-  for (std::size_t i = 0; i < report.tasks.size(); ++i) {
-    const search::TaskReport& task = report.tasks[i];
-    const bool both = task.default_seconds > 0 && task.best_seconds > 0;
-    PrintOut(
-        "{:<38} {:>4} {:>14} {:>14} {:>8} {:>9} {:>7} {:>7}{}\n", names[i], task.occurrences,
-        ShortValue(report.metric, task.default_seconds),
-        ShortValue(report.metric, task.best_seconds),
-        both ? fmt::format("{:.2f}x", task.default_seconds / task.best_seconds) : "-",
-        timed ? Speed(report.metric, task, task.best_seconds) : "", ShareText(bounds[i], task),
-        task.trials,
-        (task.front.empty() ? "" : fmt::format("  {} on the front", task.front.size())) +
-            (task.ties.empty() ? "" : "  " + search::TieText(task.ties.size())) +
-            (task.noisy ? "  disturbed" : "") +
-            (search::IsWorse(task) ? "  was " + ShortValue(report.metric, task.earlier_best_seconds)
-                                   : ""));
-    noisy += task.noisy ? 1 : 0;
-    worse += search::IsWorse(task) ? 1 : 0;
-    beyond += timed && ShareOf(bounds[i], task) > kBeyondRoofline ? 1 : 0;
-    for (const auto& [reason, count] : task.failures) failures[reason] += count;
+  if (lines_) {
+    Draw(job);
+    lines_.reset();
   }
-  const search::NetworkTimes times = search::TimesOfNetwork(report.tasks);
-  PrintOut("{:<38} {:>4} {:>14} {:>14} {:>8}\n", AllTasksText(times), "",
-           ShortValue(report.metric, times.standard), ShortValue(report.metric, times.best),
-           times.best > 0 ? fmt::format("{:.2f}x", times.standard / times.best) : "-");
-  std::string failed;
-  for (const auto& [reason, count] : failures) failed += fmt::format(" {} {}", count, reason);
-  PrintOut("\n{} trials, {:.1f}/s; failed:{}; device tells differences of {:.1f} %\n",
-           report.trials, report.trials_per_second, failed.empty() ? " none" : failed,
-           100 * report.resolution);
-  const measure::TimeSplit& split = report.split;
-  const double wall = split.wall_seconds > 0 ? split.wall_seconds : 1;
-  PrintOut(
-      "time {}: device busy {:.0f} % (timing {:.0f} %), build {:.0f} %, model {:.0f} %, "
-      "idle {:.1f} %\n",
-      ShortDuration(report.wall_seconds), 100 * split.runner_busy_seconds / wall,
-      100 * split.runner_timing_seconds / wall, 100 * split.builder_busy_seconds / wall,
-      100 * report.model_seconds / wall, 100 * report.idle_share());
-  if (noisy > 0) {
-    PrintOut(
-        "disturbed: {} of {} tasks met no quiet moment in their race: their times may be too long, "
-        "the order of their configs holds; the same command with more trials races them again\n",
-        noisy, report.tasks.size());
-  }
-  if (worse > 0) {
-    PrintOut(
-        "was: {} of {} tasks have a slower best than after the earlier run, since their finalists "
-        "were measured again, side by side; only times of one race compare with each other\n",
-        worse, report.tasks.size());
-  }
-  if (beyond > 0) {
-    PrintOut(
-        "roofl. above 105 %: the roofline was measured in noise, too, and is higher than it "
-        "says\n");
-  }
-  if (timed && report.resolution > kCoarse) {
-    PrintOut(
-        "the device was calibrated in noise: that it tells differences of {:.0f} % only says how "
-        "it "
-        "was then; races tell smaller ones\n",
-        100 * report.resolution);
-  }
-  if (report.interrupted) {
-    PrintOut(
-        "stopped at {:.0f} %; the same command goes on from here. No race was run: best times are "
-        "those of the last race, or of single trials\n",
-        std::min(99.0, std::floor(100 * share_done)));
-  }
+  return job.share;
 }
 
 }  // namespace tilewright::cli

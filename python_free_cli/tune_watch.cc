@@ -9,11 +9,13 @@
 #include "src/report/gather.h"
 #include "src/report/page.h"
 #include "src/report/server.h"
+#include "src/report/tune/progress.h"
 
 namespace tilewright::cli {
 namespace {
 
 constexpr std::size_t kWatchedPoints = 12'000;  // an eighth of a core for a hundred thousand trials
+constexpr std::size_t kWatchedTrials = 6'000;   // listed: an open page reads them every two seconds
 constexpr double kMinPauseSeconds = 2;
 constexpr double kPauseFactor = 20;  // at most 5 % of a core's time go to the page
 
@@ -23,8 +25,8 @@ struct TuneWatch::State {
   const TemplateRegistry* templates = nullptr;
   std::string store, title;
   SystemClock clock;
+  std::optional<report::ProgressObserver> observer;
   std::mutex mutex;  // guards the following members, up to the server
-  std::string job;
   bool live = true;
   std::optional<report::Document> document;
   double gathered_at = 0, gathering_took = 0;
@@ -34,7 +36,11 @@ struct TuneWatch::State {
   Result<const report::Document*> Look() {
     const double now = clock.MonotonicSeconds();
     const double pause = std::max(kMinPauseSeconds, kPauseFactor * gathering_took);
-    if (document && document->live == live && now - gathered_at < pause) return &*document;
+    const std::string job = observer ? observer->job() : "";
+    if (document && document->live == live && now - gathered_at < pause) {
+      if (live && observer) document->progress = observer->Progress();
+      return &*document;
+    }
     report::Document fresh;
     fresh.title = title;
     fresh.program = "tilewright " TILEWRIGHT_VERSION;
@@ -45,10 +51,12 @@ struct TuneWatch::State {
       options.templates = templates;
       options.job = job;
       options.max_points = kWatchedPoints;
+      options.max_listed = kWatchedTrials;
       const Status gathered = report::GatherStore(store, options, fresh);
       // No trials yet: the page says so.
       if (!gathered.ok() && gathered.code() != StatusCode::kNotFound) return gathered;
     }
+    if (live && observer) fresh.progress = observer->Progress();
     document = std::move(fresh);
     gathered_at = clock.MonotonicSeconds();
     gathering_took = gathered_at - now;
@@ -87,9 +95,10 @@ TuneWatch::TuneWatch(TuneWatch&&) noexcept = default;
 TuneWatch& TuneWatch::operator=(TuneWatch&&) noexcept = default;
 TuneWatch::~TuneWatch() = default;
 
-void TuneWatch::SetJob(const std::string& name) {
+search::TuneObserver& TuneWatch::Observe(search::TuneObserver& next, std::size_t tasks,
+                                         std::int64_t trials) {
   const std::lock_guard lock(state_->mutex);
-  state_->job = name;
+  return state_->observer.emplace(next, tasks, trials, state_->clock);
 }
 
 const std::string& TuneWatch::address() const { return state_->server->address(); }

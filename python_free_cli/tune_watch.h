@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
+#include "search/tuner.h"
 #include "src/base/status.h"
 
 namespace tilewright {
@@ -25,8 +28,10 @@ class TuneWatch {
   TuneWatch& operator=(TuneWatch&&) noexcept;
   ~TuneWatch();
 
-  /// Sets the job to show; before, the page waits.
-  void SetJob(const std::string& name);
+  /// Returns an observer that passes everything on to `next`, and keeps the progress of the job for
+  /// the page. The page waits until the job is open. tasks: number of tasks of the job. trials: its
+  /// limit, or 0. The observer lives as long as the watch; `next` outlives it.
+  search::TuneObserver& Observe(search::TuneObserver& next, std::size_t tasks, std::int64_t trials);
   const std::string& address() const;
   /// Notifies open pages that the job has ended. Takes at most a quarter of a second.
   void Finish();

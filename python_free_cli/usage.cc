@@ -1,6 +1,8 @@
 #include "python_free_cli/usage.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,11 +10,14 @@
 #include <cctype>
 #include <filesystem>
 #include <numeric>
+#include <sstream>
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/print.h"
 #include "src/base/printable.h"
+#include "src/base/shell/quote.h"
 #include "src/base/strings.h"
+#include "src/session/text_table.h"
 
 namespace tilewright::cli {
 namespace {
@@ -29,9 +34,34 @@ std::vector<std::string> ChoicesIn(const std::string& type) {
   return choices;
 }
 
-/// Help formatter that prints choices and defaults in words.
+/// Returns the columns of the terminal on standard output; 0 for a file or a pipe, whose lines are
+/// not wrapped, so that programs can search them.
+std::size_t TerminalColumns() {
+  winsize size{};
+  const bool terminal = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return terminal ? size.ws_col : 0;
+}
+
+/// Help formatter that prints choices and defaults in words, and wraps descriptions at the width of
+/// the terminal.
 class PlainFormatter final : public CLI::Formatter {
  public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+    constexpr std::string_view kTwoEmptyLines = "\n\n\n";
+    for (std::size_t at; (at = text.find(kTwoEmptyLines)) != std::string::npos;) text.erase(at, 1);
+    return text;
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return InColumn(option->get_description());
+  }
+  std::string make_subcommand(const CLI::App* app) const override {
+    std::ostringstream text;
+    CLI::detail::format_help(text, app->get_name(), InColumn(app->get_description()),
+                             column_width_);
+    return text.str();
+  }
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_type_size() == 0) return {};  // a flag
     const std::vector<std::string> choices = ChoicesOf(*option);
@@ -43,6 +73,16 @@ class PlainFormatter final : public CLI::Formatter {
     if (!standard.empty()) text += " (default " + standard + ")";
     return text;
   }
+
+ private:
+  /// Returns a description for the column on the right.
+  std::string InColumn(const std::string& text) const {
+    constexpr std::size_t kMinColumns = 24;
+    const std::size_t columns = TerminalColumns();
+    if (columns == 0) return text;
+    const std::size_t width = std::max(columns, column_width_ + kMinColumns) - column_width_ - 1;
+    return session::WrapText("", text, static_cast<int>(width), 0);
+  }
 };
 
 /// Returns the command, or its subcommand, that was recognized.
@@ -51,18 +91,10 @@ const CLI::App* Deepest(const CLI::App* app) {
   return app;
 }
 
-/// Returns "tilewright records list".
+/// Returns the full name of a command, such as "tilewright records list".
 std::string FullNameOf(const CLI::App* app) {
   const CLI::App* parent = app->get_parent();
   return parent == nullptr ? app->get_name() : FullNameOf(parent) + " " + app->get_name();
-}
-
-std::vector<std::string> CommandNames(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* sub : app.get_subcommands({})) {
-    if (!sub->get_group().empty()) names.push_back(sub->get_name());
-  }
-  return names;
 }
 
 /// Returns unused words, in the order in which the parser met them.
@@ -132,6 +164,14 @@ void OutputsOf(const CLI::App& app, std::vector<std::string>& paths) {
 
 }  // namespace
 
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands({})) {
+    if (!sub->get_group().empty()) names.push_back(sub->get_name());
+  }
+  return names;
+}
+
 std::vector<std::string> ChoicesOf(const CLI::Option& option) {
   return ChoicesIn(option.get_type_name());
 }
@@ -149,7 +189,9 @@ std::string DefaultToShow(const CLI::Option& option) {
   const std::string& standard = option.get_default_str();
   const bool told = option.get_description().find("default") != std::string::npos;
   constexpr std::string_view kNone[] = {"", "0", "-1", "[]", "{}", "\"\""};
-  if (told || std::ranges::find(kNone, standard) != std::end(kNone)) return {};
+  if (told || std::ranges::find(kNone, Trim(standard)) != std::end(kNone)) return {};
+  // An enumeration is captured as the character of its number.
+  if (standard.size() == 1 && static_cast<unsigned char>(standard[0]) < ' ') return {};
   return standard;
 }
 
@@ -188,7 +230,7 @@ int EndParsing(const CLI::App& app, const CLI::ParseError& error) {
   }
   if (text.empty()) text = RemainingArguments(app, *deepest);
   if (text.empty()) text = Reworded(*deepest, error);
-  PrintErr("{}: {}\n`{} --help` tells more.\n", FullNameOf(deepest), text, FullNameOf(deepest));
+  PrintErr("{}: {}\nTry `{} --help`.\n", FullNameOf(deepest), text, FullNameOf(deepest));
   return kExitBadInput;
 }
 
@@ -201,7 +243,7 @@ Status CheckOutputFolders(const CLI::App& app) {
     std::error_code failed;
     if (folder.empty() || std::filesystem::is_directory(folder, failed)) continue;
     return InvalidArgument("output '" + path + "': there is no folder " + folder.string() +
-                           "; make it first (mkdir -p " + folder.string() + ")");
+                           "; make it first (mkdir -p " + ShellWord(folder.string()) + ")");
   }
   return {};
 }

@@ -19,6 +19,9 @@ namespace tilewright::cli {
 /// it.
 void SetUpHelp(CLI::App& app);
 
+/// Returns the names of an app's commands that are not hidden.
+std::vector<std::string> CommandNames(const CLI::App& app);
+
 /// Returns the values of an option that takes one of a few, in the order of its declaration; else
 /// empty.
 std::vector<std::string> ChoicesOf(const CLI::Option& option);

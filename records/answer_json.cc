@@ -79,6 +79,9 @@ nlohmann::ordered_json AnswerJson(const CatalogAnswer& answer, const Workload* w
     }
   }
   if (answer.answer.record.has_value()) out["record"] = TrialJson(*answer.answer.record);
+  if (answer.level != AnswerLevel::kHit) {
+    out["reason"] = std::string(MissReasonName(answer.answer.cause.reason));
+  }
   for (const Difference& one : answer.differences) {
     out["differs"].push_back({{"what", one.what}, {"record", one.recorded}, {"here", one.asked}});
   }

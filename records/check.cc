@@ -102,7 +102,7 @@ Result<std::vector<std::string>> CheckStore(const TemplateRegistry& templates,
                      "SELECT b.trial FROM best b LEFT JOIN trial t ON t.id = b.trial AND"
                      " t.workload = b.workload AND t.target = b.target AND t.device = b.device AND"
                      " t.job = b.job WHERE t.id IS NULL",
-                     "winner of a race that is no trial of its task: ", problems);
+                     "winner of a race that is not a trial of its task: ", problems);
   }
   if (status.ok()) status = CheckTrials(templates, db, problems);
   if (status.ok()) status = CheckImported(db, problems);

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "records/package/signing.h"
+#include "records/validation/digest.h"
 #include "records/validation/rules.h"
 #include "src/base/json.h"
 
@@ -85,7 +85,9 @@ Result<Copier> Copier::Create(const Database& db, std::string_view source_id,
       copier.Run("DROP TABLE IF EXISTS temp.chosen;"
                  "CREATE TEMP TABLE chosen (id TEXT PRIMARY KEY) WITHOUT ROWID;"
                  "DROP TABLE IF EXISTS temp.refused_imported;"
-                 "CREATE TEMP TABLE refused_imported (id INTEGER PRIMARY KEY)"));
+                 "CREATE TEMP TABLE refused_imported (id INTEGER PRIMARY KEY);"
+                 "DROP TABLE IF EXISTS temp.chosen_imported;"
+                 "CREATE TEMP TABLE chosen_imported (id INTEGER PRIMARY KEY)"));
   return copier;
 }
 
@@ -105,6 +107,10 @@ Status Copier::ExcludeImported(std::int64_t id) {
   TW_ASSIGN_OR_RETURN(auto add,
                       Statement::Prepare(*db_, "INSERT INTO temp.refused_imported VALUES (?1)"));
   return add.Bind(1, id).Run();
+}
+
+Status Copier::ChooseImported(const std::string& select) {
+  return Run("DELETE FROM temp.chosen_imported; INSERT INTO temp.chosen_imported " + select);
 }
 
 std::string Copier::JobName(std::string_view alias) const {
@@ -163,15 +169,23 @@ Status Copier::CopyText(const Table& table, bool all) {
   std::string used;
   if (table.name == "imported") used = " AND s.id NOT IN (SELECT id FROM temp.refused_imported)";
   if (!all) {
-    std::string of_trials;
-    for (const Reference& reference : FindTable(source_, "trial")->references) {
-      if (reference.table != table.name) continue;
-      of_trials += (of_trials.empty() ? " AND (" : " OR ") + std::string("s.id IN (SELECT ") +
-                   reference.column +
-                   " FROM source.trial WHERE id IN (SELECT id FROM temp.chosen))";
+    std::string chosen;
+    const auto add = [&chosen](const std::string& ids) {
+      chosen += (chosen.empty() ? " AND (s.id IN (" : " OR s.id IN (") + ids + ")";
+    };
+    for (const auto& [user, ids] :
+         {std::pair("trial", "temp.chosen"), std::pair("imported", "temp.chosen_imported")}) {
+      const Table* users = FindTable(source_, user);
+      if (users == nullptr) continue;
+      for (const Reference& reference : users->references) {
+        if (reference.table != table.name) continue;
+        add("SELECT " + reference.column + " FROM source." + user +
+            " WHERE id IN (SELECT id FROM " + ids + ")");
+      }
     }
-    if (of_trials.empty()) return {};  // rows that no trial refers to are not copied
-    used += of_trials + ")";
+    if (table.name == "imported") add("SELECT id FROM temp.chosen_imported");
+    if (chosen.empty()) return {};  // rows that nothing refers to are not copied
+    used += chosen + ")";
   }
   const Table& own_table = *FindTable(own_, table.name);
   TW_RETURN_IF_ERROR(Run("INSERT INTO " + own + " (" + names + ") SELECT " + values + " FROM " +
@@ -281,7 +295,7 @@ Status Copier::CopyLog(std::int64_t source_job, std::int64_t job, std::string_vi
     }
     if (const auto json = ParseJson(theirs.Text(1)); !json.ok()) {
       refused("the search log of task '" + std::string(task.substr(0, 80)) +
-              "': from an entry on that is no JSON: " + json.status().message());
+              "': from an entry on that is not JSON: " + json.status().message());
       return {};
     }
     add.Bind(1, job).Bind(2, task).Bind(3, theirs.Text(0)).Bind(4, theirs.Text(1));

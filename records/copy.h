@@ -34,7 +34,12 @@ class Copier {
   /// CopyTexts.
   Status ExcludeImported(std::int64_t id);
 
-  /// Copies the texts and jobs that the selected trials use; with `all`, every text and job.
+  /// Selects the imported records to copy by CopyTexts(false). select: SELECT of ids from
+  /// `source.imported`. Errors: kInternal if the source has no imported records.
+  Status ChooseImported(const std::string& select);
+
+  /// Copies the selected imported records, and the texts and jobs that these and the selected
+  /// trials use; with `all`, every imported record, text and job.
   Status CopyTexts(bool all);
   /// Copies the selected trials in the order of task, value and config, independent of their order
   /// in the source. Trials that the store has already are not changed.

@@ -6,6 +6,7 @@
 
 #include "src/target/device.h"
 #include "src/target/library.h"
+#include "src/templates/open/environment.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::records {
@@ -23,6 +24,9 @@ std::string Without(const std::vector<std::string>& from, const std::vector<std:
 void CompareDevices(const DeviceFingerprint& measured, const DeviceFingerprint& here,
                     std::vector<Difference>& differences) {
   if (measured == here || here.is_generic()) return;
+  if (IsEnvironment(measured) && IsEnvironment(here)) {
+    return AddDifference("environment", measured.model, here.model, differences);
+  }
   AddDifference("device", measured.model, here.model, differences);
   AddDifference("instruction sets", Without(measured.isa, here.isa),
                 Without(here.isa, measured.isa), differences);

@@ -11,8 +11,8 @@
 #include "records/autotvm/digest.h"
 #include "records/autotvm/log_line.h"
 #include "records/autotvm/task.h"
-#include "records/package/signing.h"
 #include "records/sqlite.h"
+#include "records/validation/digest.h"
 #include "records/validation/row_validator.h"
 #include "records/validation/rules.h"
 #include "src/base/math.h"
@@ -20,15 +20,37 @@
 
 namespace tilewright::records {
 
+namespace {
+
+struct FlagName {
+  std::string_view name, text;
+};
+/// In the order of the bits.
+constexpr std::array<FlagName, 9> kFlagNames = {{
+    {"unreachable", "no compiler asks for a task with these arguments"},
+    {"shared_result", "same times as a record of another workload"},
+    {"copy", "copied from a record of another workload, not measured"},
+    {"malformed_tensor", "a tensor argument is not a triple"},
+    {"products_differ", "splits do not multiply to their axis; recomputed"},
+    {"renamed_axes", "tile_rx and tile_ry are spelt as before 2019"},
+    {"format_0.1", "converted from log format 0.1"},
+    {"filtered", "the config breaks a condition of its template"},
+    {"no_cost", "no finite time; never served"},
+}};
+
+}  // namespace
+
 std::vector<std::string_view> ImportedFlagNames(std::int64_t flags) {
-  constexpr std::array<std::string_view, 9> kSpellings = {
-      "unreachable",  "shared_result", "copy",     "malformed_tensor", "products_differ",
-      "renamed_axes", "format_0.1",    "filtered", "no_cost"};
   std::vector<std::string_view> names;
-  for (std::size_t bit = 0; bit < kSpellings.size(); ++bit) {
-    if ((flags >> bit & 1) != 0) names.push_back(kSpellings[bit]);
+  for (std::size_t bit = 0; bit < kFlagNames.size(); ++bit) {
+    if ((flags >> bit & 1) != 0) names.push_back(kFlagNames[bit].name);
   }
   return names;
+}
+
+std::string_view ImportedFlagText(std::string_view name) {
+  const auto* const flag = std::ranges::find(kFlagNames, name, &FlagName::name);
+  return flag == kFlagNames.end() ? std::string_view() : flag->text;
 }
 
 bool ImportedRecord::trainable() const {

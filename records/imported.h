@@ -32,6 +32,8 @@ enum ImportedFlag : std::int64_t {
 };
 /// Returns the names of the bits set, in their order: "unreachable", "shared_result", …
 std::vector<std::string_view> ImportedFlagNames(std::int64_t flags);
+/// Returns what a flag means, for users; empty for an unknown name.
+std::string_view ImportedFlagText(std::string_view name);
 
 /// Record of another program. Unverified: served only if the caller requests AutoTVM's rule.
 struct ImportedRecord {
@@ -68,7 +70,7 @@ std::string InvalidCostsReason(std::span<const double> costs, std::int64_t error
 /// not that of its values. Empty if it is valid.
 std::string InvalidImportReason(const ImportedRecord& record);
 
-/// Returns the columns of `imported` and its texts for ReadImported.
+/// Returns the SELECT list of `imported` and its joined tables for ReadImported.
 std::string_view ImportedColumns();
 inline constexpr int kImportedColumnCount = 21;
 /// Returns the FROM clause for ImportedColumns.

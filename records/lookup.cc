@@ -11,6 +11,7 @@
 
 #include "records/imported.h"
 #include "src/target/library.h"
+#include "src/target/short_target.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::records {
@@ -52,11 +53,15 @@ Status AskByAutotvm(const Store& store, const LookupRequest& request, CatalogAns
   const StatusCode code = answer.status().code();
   if (code == StatusCode::kUnsupported || code == StatusCode::kNotFound) {
     found.answer.explanation = "miss: " + answer.status().message();
+    found.answer.cause = {
+        code == StatusCode::kUnsupported ? MissReason::kNoTemplate : MissReason::kNothingImported,
+        ""};
     return {};
   }
   TW_RETURN_IF_ERROR(answer);
   found.answer.explanation = std::move(answer->explanation);
   found.differences = std::move(answer->differs);
+  found.answer.cause = answer->cause;
   found.autotvm = *std::move(answer);
   if (found.imported() == nullptr) return {};
   found.level = AnswerLevel::kHit;
@@ -92,7 +97,7 @@ bool AsksForFront(const LookupRequest& request) {
 
 Result<Answer> AskStore(const Store& store, const LookupRequest& request) {
   auto answer = store.Query(*request.templates, *request.workload, *request.target, *request.device,
-                            request.library_call_filter);
+                            request.library_call_filter, request.open);
   if (answer.ok() && AsksForFront(request) && answer->record.has_value()) {
     answer->explanation += "; no record that may be served says what --prefer asks for";
   }
@@ -129,7 +134,7 @@ CatalogAnswer DefaultOf(const LookupRequest& request) {
     return answer;
   }
   answer.answer.explanation =
-      "no template serves it on target '" + request.target->ToString() + "'";
+      "no template serves it on target '" + ShortTargetText(*request.target) + "'";
   return answer;
 }
 
@@ -144,7 +149,10 @@ class Descent {
 
  private:
   bool Accepts(AnswerLevel level) const { return (question_.accept & LevelBit(level)) != 0; }
-  void PassOver(const std::string& why) { skipped_ += (skipped_.empty() ? "" : "; ") + why; }
+  void PassOver(const std::string& why, MissCause cause) {
+    skipped_ += (skipped_.empty() ? "" : "; ") + why;
+    PreferCause(cause_, std::move(cause));
+  }
   Result<std::optional<CatalogAnswer>> AskModel(const ModelChooser& model) const;
   /// Returns the result of the levels below records.
   Result<CatalogAnswer> Unmeasured(const ModelChooser* model) const;
@@ -153,6 +161,7 @@ class Descent {
   std::optional<CatalogAnswer> best_;
   std::vector<std::string> nearest_;  // tasks with records, from the first source that missed
   std::string skipped_;
+  MissCause cause_;
 };
 
 Result<bool> Descent::AskSource(RecordSource& source, bool one_of_many, bool front) {
@@ -167,12 +176,13 @@ Result<bool> Descent::AskSource(RecordSource& source, bool one_of_many, bool fro
   if (front && found.level == AnswerLevel::kMiss) return false;  // the next pass queries the hits
   const std::string where = one_of_many ? source.name() + ": " : "";
   if (found.level == AnswerLevel::kMiss) {
-    PassOver(where + found.answer.explanation);
+    PassOver(where + found.answer.explanation, std::move(found.answer.cause));
     if (nearest_.empty() && found.autotvm.has_value()) nearest_ = found.autotvm->nearest;
     return false;
   }
   if (!Accepts(found.level)) {
-    PassOver(where + "not accepted: " + found.answer.explanation);
+    PassOver(where + "not accepted: " + found.answer.explanation,
+             {MissReason::kNotAccepted, std::string(AnswerLevelName(found.level))});
     return false;
   }
   const bool hit = found.level == AnswerLevel::kHit;
@@ -217,14 +227,20 @@ Result<CatalogAnswer> Descent::Unmeasured(const ModelChooser* model) const {
 
 Result<CatalogAnswer> Descent::Finish(bool any_source, const ModelChooser* model) {
   if (best_.has_value()) return *std::move(best_);
-  if (!any_source) PassOver("miss: the catalog has no stores or packages");
-  if (skipped_.empty()) PassOver("miss: none of the stores and packages can have records of it");
+  if (!any_source) {
+    PassOver("miss: the catalog has no stores or packages", {MissReason::kNoSources, ""});
+  }
+  if (skipped_.empty()) {
+    PassOver("miss: none of the stores and packages can have records of it",
+             {MissReason::kNoRecords, ""});
+  }
   CatalogAnswer answer;
   answer.answer.expected_slowdown = std::nan("");
   answer.answer.explanation = skipped_;
   if (question_.workload != nullptr) {
     TW_ASSIGN_OR_RETURN(answer, Unmeasured(model));
   }
+  answer.answer.cause = cause_;
   if (question_.autotvm != nullptr) {
     answer.autotvm.emplace();
     answer.autotvm->nearest = std::move(nearest_);

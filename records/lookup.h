@@ -63,6 +63,7 @@ struct LookupRequest {
   /// Filter for records that call a library: records that it rejects are skipped. Empty: accepts
   /// all.
   LibraryCallFilter library_call_filter = {};
+  const OpenTask* open = nullptr;  ///< see Store::Query
 };
 
 /// Config that a cost model selects without measuring.
@@ -83,7 +84,9 @@ class ModelChooser {
 
 struct CatalogAnswer {
   AnswerLevel level = AnswerLevel::kMiss;
-  Answer answer;  ///< explanation never empty; the record is one of Tilewright's trials
+  /// The explanation is never empty, and the cause is kNone only for a hit. The record is one of
+  /// Tilewright's trials.
+  Answer answer;
   /// Result of AutoTVM's rule, with the imported record, if any.
   std::optional<AutotvmAnswer> autotvm;
   /// Candidate that is not a trial of Tilewright; see candidate(). template_version is 0 if no

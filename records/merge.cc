@@ -16,9 +16,11 @@
 #include "records/schema.h"
 #include "records/store.h"
 #include "records/validation/row_validator.h"
+#include "records/validation/schedules.h"
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
+#include "src/templates/open/open_template.h"
 #include "src/templates/text/text_template.h"
 
 namespace tilewright::records {
@@ -53,10 +55,8 @@ Status CopyFacts(const Database& db, const std::string& source_id, const RowVali
           db,
           "INSERT INTO main.fact (key, value) SELECT key, value FROM source.fact WHERE key = ?1"
           " ON CONFLICT (key) DO NOTHING"));
-  TW_ASSIGN_OR_RETURN(auto keys,
-                      Statement::Prepare(db,
-                                         "SELECT key FROM source.fact WHERE key >= 'schedule/' AND"
-                                         " key < 'schedule0'"));
+  TW_ASSIGN_OR_RETURN(
+      auto keys, Statement::Prepare(db, "SELECT key FROM source.fact WHERE " + TextKeySql("key")));
   while (true) {
     TW_ASSIGN_OR_RETURN(auto row, keys.Step());
     if (!row) break;
@@ -72,9 +72,8 @@ Status CopyFacts(const Database& db, const std::string& source_id, const RowVali
       Statement::Prepare(
           db,
           "INSERT OR REPLACE INTO main.fact (key, value) SELECT ?1 || key, value FROM source.fact"
-          " WHERE key <> 'store_id' AND NOT (key >= 'store/' AND key < 'store0') AND NOT"
-          " (key >= 'schedule/' AND key < 'schedule0') AND typeof(key) = 'text' AND"
-          " typeof(value) = 'text'"));
+          " WHERE key <> 'store_id' AND NOT (key >= 'store/' AND key < 'store0') AND NOT " +
+              TextKeySql("key") + " AND typeof(key) = 'text' AND typeof(value) = 'text'"));
   TW_RETURN_IF_ERROR(own.Bind(1, prefix).Run());
   const Json merged = {{"trials", report.trials}, {"sha256", report.sha256}};
   TW_ASSIGN_OR_RETURN(auto note,
@@ -85,13 +84,16 @@ Status CopyFacts(const Database& db, const std::string& source_id, const RowVali
 /// Adds the store's schedule texts to the registry, so that source texts with the same names are
 /// compared with them.
 Status AddOwnTexts(const Database& db, TemplateRegistry& templates) {
-  TW_ASSIGN_OR_RETURN(
-      auto query,
-      Statement::Prepare(
-          db, "SELECT key, value FROM main.fact WHERE key >= 'schedule/' AND key < 'schedule0'"));
+  TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, "SELECT key, value FROM main.fact WHERE " +
+                                                             TextKeySql("key")));
   while (true) {
     TW_ASSIGN_OR_RETURN(auto row, query.Step());
     if (!row) return {};
+    if (IsOpenTaskKey(query.Text(0))) {
+      [[maybe_unused]] const Status added =
+          AddOpenTaskText(templates, query.Text(0), query.Text(1), "an open task");
+      continue;
+    }
     auto parsed = ParseScheduleText(query.Text(1), "a schedule");
     if (!parsed.ok() || !AcceptScheduleKey(query.Text(0), *parsed)) continue;
     // A text registered earlier under this name is compared as well.
@@ -142,7 +144,7 @@ Result<std::int64_t> RefuseRows(const Database& db, RowValidator& inspector, Cop
   while (true) {
     TW_ASSIGN_OR_RETURN(auto row, stray.Step());
     if (!row) break;
-    refusals.Add("winner of a race that is no trial of its task: " +
+    refusals.Add("winner of a race that is not a trial of its task: " +
                  std::string(stray.Text(0).substr(0, 40)));
   }
   return static_cast<std::int64_t>(ids.size());
@@ -218,6 +220,32 @@ std::string ValuesOf(SplitBy by) {
   return {};
 }
 
+/// As ValuesOf, of imported records.
+std::string ImportedValuesOf(SplitBy by) {
+  const std::string from = " AS value FROM source.imported i JOIN source.imported_";
+  switch (by) {
+    case SplitBy::kTarget:
+      return "SELECT i.id, x.text" + from + "target x ON x.id = i.target";
+    case SplitBy::kOperator:
+      return "SELECT i.id, CASE x.workload WHEN '' THEN x.name ELSE"
+             " substr(x.workload, 1, instr(x.workload, '(') - 1) END" +
+             from + "task x ON x.id = i.task";
+    case SplitBy::kDevice:
+    case SplitBy::kJob:
+      return "SELECT i.id, CASE x.package WHEN '' THEN x.file ELSE 'package ' || x.package END" +
+             from + "source x ON x.id = i.source";
+  }
+  return {};
+}
+
+/// Returns whether the attached store has tables of imported records, as all but the oldest have.
+Result<bool> HasImported(const Database& db) {
+  TW_ASSIGN_OR_RETURN(
+      auto tables,
+      QueryInt(db, "SELECT count(*) FROM source.sqlite_schema WHERE name = 'imported'"));
+  return tables > 0;
+}
+
 }  // namespace
 
 Result<std::vector<MergeReport>> MergeStores(const TemplateRegistry& templates,
@@ -268,7 +296,13 @@ Status FillPart(const std::string& source, SplitPart& part, SplitBy by) {
   TW_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(db));
   TW_RETURN_IF_ERROR(
       copier.Choose("SELECT id FROM (" + ValuesOf(by) + ") WHERE value = " + Quoted(part.value)));
+  TW_ASSIGN_OR_RETURN(const bool imports, HasImported(db));
+  if (imports) {
+    TW_RETURN_IF_ERROR(copier.ChooseImported("SELECT id FROM (" + ImportedValuesOf(by) +
+                                             ") WHERE value = " + Quoted(part.value)));
+  }
   TW_RETURN_IF_ERROR(copier.CopyTexts(false));
+  TW_ASSIGN_OR_RETURN(part.imported, QueryInt(db, "SELECT count(*) FROM main.imported"));
   TW_RETURN_IF_ERROR(copier.CopyTrials());
   TW_RETURN_IF_ERROR(copier.CopyTrialDetails());
   TW_ASSIGN_OR_RETURN(auto proof, copier.CompareChecksums());
@@ -292,13 +326,19 @@ Result<std::vector<SplitPart>> SplitStore(const std::string& store, const std::s
   const std::string& path = copy.path();
   TW_RETURN_IF_ERROR(BackupStore(store, path));
   std::vector<SplitPart> parts;
-  std::int64_t trials = 0;
+  std::int64_t trials = 0, imported = 0;
   {
     TW_ASSIGN_OR_RETURN(auto db, OpenMemory());
     TW_ASSIGN_OR_RETURN(const auto attached, AttachedSource::Attach(db, path));
     TW_ASSIGN_OR_RETURN(trials, QueryInt(db, "SELECT count(*) FROM source.trial"));
-    TW_ASSIGN_OR_RETURN(auto values, Statement::Prepare(db, "SELECT DISTINCT value FROM (" +
-                                                                ValuesOf(by) + ") ORDER BY value"));
+    std::string all = "SELECT value FROM (" + ValuesOf(by) + ")";
+    TW_ASSIGN_OR_RETURN(const bool imports, HasImported(db));
+    if (imports) {
+      TW_ASSIGN_OR_RETURN(imported, QueryInt(db, "SELECT count(*) FROM source.imported"));
+      all += " UNION SELECT value FROM (" + ImportedValuesOf(by) + ")";
+    }
+    TW_ASSIGN_OR_RETURN(auto values, Statement::Prepare(db, "SELECT DISTINCT value FROM (" + all +
+                                                                ") ORDER BY value"));
     while (true) {
       TW_ASSIGN_OR_RETURN(auto row, values.Step());
       if (!row) break;
@@ -308,11 +348,16 @@ Result<std::vector<SplitPart>> SplitStore(const std::string& store, const std::s
       parts.push_back(std::move(part));
     }
   }
-  std::int64_t copied = 0;
+  std::int64_t copied = 0, copied_imported = 0;
   for (SplitPart& part : parts) {
     const Status filled = FillPart(path, part, by);
     if (!filled.ok()) return filled.WithContext(part.path);
     copied += part.trials;
+    copied_imported += part.imported;
+  }
+  if (copied_imported != imported) {
+    return Corrupt(store + ": of " + std::to_string(imported) + " imported records " +
+                   std::to_string(copied_imported) + " are in the parts; the store is damaged");
   }
   if (copied != trials) {
     return Corrupt(store + ": of " + std::to_string(trials) + " trials " + std::to_string(copied) +

@@ -48,15 +48,17 @@ struct SplitPart {
   std::string path;
   std::string value;  ///< target text, device model, operator or job name
   std::int64_t trials = 0;
-  std::string sha256;  ///< of its trials, equal in both stores
+  std::int64_t imported = 0;  ///< records of other programs
+  std::string sha256;         ///< of its trials, equal in both stores
 };
 
 /// Splits a store into new ones in a directory, one for each target (device model, operator, job).
-/// Together they contain each trial once, as of one moment, even while other processes write to the
-/// store. The store itself does not change. Search logs are not copied: a job can be resumed only
-/// in its original store.
-/// Errors: kInvalidArgument if a file of a part exists; kCorrupt if a part differs from the store;
-/// those of opening a store.
+/// Imported records are split by the same criterion; in place of a device and a job they have the
+/// file or TopHub package of their import.
+/// Together the parts contain each trial and each imported record once, as of one moment, even
+/// while other processes write to the store. The store itself does not change. Search logs are not
+/// copied: a job can be resumed only in its original store. Errors: kInvalidArgument if a file of a
+/// part exists; kCorrupt if a part differs from the store; those of opening a store.
 Result<std::vector<SplitPart>> SplitStore(const std::string& store, const std::string& folder,
                                           SplitBy by);
 

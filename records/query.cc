@@ -34,6 +34,8 @@
 #include "src/space/pareto_front.h"
 #include "src/target/gpu.h"
 #include "src/target/library.h"
+#include "src/target/short_target.h"
+#include "src/templates/open/open_template.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::records {
@@ -60,8 +62,9 @@ double Distance(const Workload& a, const Workload& b) {
   const bool comparable =
       a.op_name() == b.op_name() && a.data.dtype == b.data.dtype &&
       a.weight.dtype == b.weight.dtype && a.out_dtype == b.out_dtype && a.strides == b.strides &&
-      a.dilation == b.dilation && a.pool_size == b.pool_size && a.data_layout == b.data_layout &&
-      a.kernel_layout == b.kernel_layout && a.reduced_range_weights == b.reduced_range_weights &&
+      a.open == b.open && a.dilation == b.dilation && a.pool_size == b.pool_size &&
+      a.data_layout == b.data_layout && a.kernel_layout == b.kernel_layout &&
+      a.reduced_range_weights == b.reduced_range_weights &&
       a.data.shape.size() == b.data.shape.size() && a.weight.shape.size() == b.weight.shape.size();
   if (!comparable) return HUGE_VAL;
   double distance = 0;
@@ -201,7 +204,8 @@ class Finder {
   static Result<std::int64_t> Number(Statement& query, std::string text,
                                      std::unordered_map<std::string, std::int64_t>& known);
   static Result<Answer> Find(Store::Impl& impl, const Workload& workload, const Target& target,
-                             const DeviceFingerprint& device, LibraryRule& libraries);
+                             const DeviceFingerprint& device, LibraryRule& libraries,
+                             const OpenTask* open);
   /// Returns all possible hits, by value and config index.
   static Result<std::vector<Record>> Served(Store::Impl& impl, const Workload& workload,
                                             const Target& target, const DeviceFingerprint& device,
@@ -216,10 +220,13 @@ class Finder {
                                    const DeviceFingerprint& device, LibraryRule& libraries);
   static Result<Answer> NearWorkload(Store::Impl& impl, const Workload& workload,
                                      const Target& target, std::int64_t target_number,
-                                     const DeviceFingerprint& device, LibraryRule& libraries);
-  /// Describes the records of exactly this workload that must not be served; empty: none.
-  static Result<std::string> Unserved(Store::Impl& impl, std::int64_t workload,
-                                      std::int64_t target_number);
+                                     const DeviceFingerprint& device, LibraryRule& libraries,
+                                     const OpenTask* asked);
+  /// Adds the records of exactly this workload that must not be served to the explanation and the
+  /// cause of a miss.
+  static Status AddUnserved(Store::Impl& impl, std::int64_t workload, const Target& target,
+                            std::int64_t target_number, const DeviceFingerprint& device,
+                            Answer& miss);
 };
 
 Status Finder::Prepare(Store::Impl& impl) {
@@ -362,8 +369,13 @@ Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload, cons
   Answer answer{AnswerKind::kNearMatch, std::move(record), kOtherModelSlowdown, {}, {}};
   answer.record->trial.candidate.config = std::move(config);
   const Trial& trial = answer.record->trial;
+  const Target& measured = trial.candidate.task.target;
+  answer.cause = measured == plain
+                     ? MissCause{MissReason::kOtherDevice, trial.device.model}
+                     : MissCause{MissReason::kOtherTarget,
+                                 DistinctTargetText(measured, plain) + " on " + trial.device.model};
   answer.explanation = "near hit: same workload, but measured for target '" +
-                       trial.candidate.task.target.ToString() + "' on '" + trial.device.model +
+                       DistinctTargetText(measured, plain) + "' on '" + trial.device.model +
                        "'; expected up to " + Percent(kOtherModelSlowdown) +
                        " slower than a config tuned here; " + Versions(trial);
   return answer;
@@ -371,7 +383,10 @@ Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload, cons
 
 Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
                                     const Target& target, std::int64_t target_number,
-                                    const DeviceFingerprint& device, LibraryRule& libraries) {
+                                    const DeviceFingerprint& device, LibraryRule& libraries,
+                                    const OpenTask* asked) {
+  if (asked == nullptr) asked = FindOpenTask(libraries.templates(), workload);
+  const ProblemNeighbours problems(libraries.templates(), asked);
   struct Neighbour {
     double distance;
     std::int64_t number;
@@ -394,7 +409,9 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
       libraries.LeaveOut(other.status().message());
       continue;
     }
-    neighbours.push_back({Distance(workload, **other), list.Int(0), std::string(list.Text(1))});
+    const double distance =
+        asked != nullptr ? problems.DistanceTo(list.Text(1)) : Distance(workload, **other);
+    neighbours.push_back({distance, list.Int(0), problems.NameOf(list.Text(1))});
   }
   std::sort(neighbours.begin(), neighbours.end(), [](const Neighbour& a, const Neighbour& b) {
     return std::tie(a.distance, a.key) < std::tie(b.distance, b.key);
@@ -408,14 +425,16 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
                                            }));
     if (!record.has_value()) continue;
     Trial& trial = record->trial;
+    if (asked != nullptr) trial.candidate.template_key = asked->key;
     const TemplateEntry* entry = libraries.templates().Find(trial.candidate.template_key);
     if (entry == nullptr || !entry->refuses(workload, target).empty()) continue;
     auto space = entry->define_space(workload, target);
     if (!space.ok()) continue;
     auto config = space->Locate(trial.candidate.config);
-    if (!config.ok()) continue;
+    if (!config.ok() || (asked != nullptr && !Allows(*asked, *config))) continue;
     const double slowdown = std::pow(kSlowdownPerDoubling, neighbour.distance);
     Answer answer{AnswerKind::kNearMatch, std::move(record), slowdown, {}, {}};
+    answer.cause.reason = MissReason::kNoRecords;
     answer.record->trial.candidate.config = std::move(*config);
     answer.explanation = "near hit: config of the nearest tuned workload '" + neighbour.key +
                          "'; expected up to " + Percent(slowdown) +
@@ -424,12 +443,12 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
     return answer;
   }
   Answer miss;
+  miss.cause.reason = MissReason::kNoRecords;
   miss.explanation = "miss: no record of this workload that may be served here (target '" +
-                     target.ToString() + "', " +
+                     ShortTargetText(target) + "', " +
                      (device.is_generic() ? "any device" : "device '" + device.model + "'") + ")";
   TW_ASSIGN_OR_RETURN(auto own, Number(impl.find_workload, workload.Key(), impl.workload_numbers));
-  TW_ASSIGN_OR_RETURN(auto unserved, Unserved(impl, own, target_number));
-  miss.explanation += unserved;
+  TW_RETURN_IF_ERROR(AddUnserved(impl, own, target, target_number, device, miss));
   std::erase_if(neighbours, [&](const Neighbour& n) { return n.number == own; });
   for (std::size_t i = 0; i < std::min<std::size_t>(3, neighbours.size()); ++i) {
     miss.explanation += (i == 0 ? "; nearest with records: " : ", ") + neighbours[i].key;
@@ -437,8 +456,9 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
   return miss;
 }
 
-Result<std::string> Finder::Unserved(Store::Impl& impl, std::int64_t workload,
-                                     std::int64_t target_number) {
+Status Finder::AddUnserved(Store::Impl& impl, std::int64_t workload, const Target& target,
+                           std::int64_t target_number, const DeviceFingerprint& device,
+                           Answer& miss) {
   constexpr int kShown = 3;
   TW_ASSIGN_OR_RETURN(
       auto query, Statement::Prepare(
@@ -448,23 +468,31 @@ Result<std::string> Finder::Unserved(Store::Impl& impl, std::int64_t workload,
                       " d.id = t.device WHERE t.workload = ?1 AND t.outcome = 0 AND t.verified = 1"
                       " GROUP BY g.id, d.id ORDER BY g.text, d.text"));
   query.Bind(1, workload);
-  std::string text;
   int count = 0;
   while (true) {
     TW_ASSIGN_OR_RETURN(auto row, query.Step());
     if (!row) break;
+    const auto measured = DeviceFingerprint::Parse(query.Text(1));
+    const std::string model = measured.ok() ? measured->model : std::string(query.Text(1));
+    std::string where;
+    if (query.Int(2) != target_number) {
+      const auto other = Target::Parse(query.Text(0));
+      where = other.ok() ? DistinctTargetText(*other, target) : std::string(query.Text(0));
+      PreferCause(miss.cause, {MissReason::kOtherTarget, where + " on " + model});
+      where = "the target '" + where + "' on '" + model + "'";
+    } else if (measured.ok() && SameClass(*measured, device)) {
+      PreferCause(miss.cause, {MissReason::kOtherVersions, ""});
+      where = "this target on '" + model + "', of other versions of template or code generator";
+    } else {
+      PreferCause(miss.cause, {MissReason::kOtherDevice, model});
+      where = "this target on '" + model + "', another device";
+    }
     if (++count > kShown) continue;
-    const auto device = DeviceFingerprint::Parse(query.Text(1));
-    const std::string model = device.ok() ? device->model : std::string(query.Text(1));
-    text += count == 1 ? "; of this workload there are records for " : ", for ";
-    text += query.Int(2) == target_number
-                ? "this target on '" + model +
-                      "', of another device or of other versions of "
-                      "template or code generator"
-                : "the target '" + std::string(query.Text(0)) + "' on '" + model + "'";
+    miss.explanation += count == 1 ? "; of this workload there are records for " : ", for ";
+    miss.explanation += where;
   }
-  if (count > kShown) text += ", and " + std::to_string(count - kShown) + " more";
-  return text;
+  if (count > kShown) miss.explanation += ", and " + std::to_string(count - kShown) + " more";
+  return {};
 }
 
 namespace {
@@ -492,7 +520,8 @@ class ReadTransaction {
 }  // namespace
 
 Result<Answer> Finder::Find(Store::Impl& impl, const Workload& workload, const Target& target,
-                            const DeviceFingerprint& device, LibraryRule& libraries) {
+                            const DeviceFingerprint& device, LibraryRule& libraries,
+                            const OpenTask* open) {
   TW_ASSIGN_OR_RETURN(auto workload_number,
                       Number(impl.find_workload, workload.Key(), impl.workload_numbers));
   TW_ASSIGN_OR_RETURN(
@@ -541,25 +570,30 @@ Result<Answer> Finder::Find(Store::Impl& impl, const Workload& workload, const T
     TW_ASSIGN_OR_RETURN(auto answer, NearDevice(impl, workload_number, target, device, libraries));
     if (answer.kind == AnswerKind::kNearMatch) return answer;
   }
-  return NearWorkload(impl, workload, target, target_number, device, libraries);
+  return NearWorkload(impl, workload, target, target_number, device, libraries, open);
 }
 
 void Answer::ExplainSkipped(const std::string& library_record, const std::string& not_loaded) {
   skipped_record = library_record;
   if (!library_record.empty()) explanation += "; passed over: " + library_record;
   if (!not_loaded.empty()) explanation += "; " + not_loaded + ", so its records are left out";
+  if (kind == AnswerKind::kHit) return;
+  const std::string& why = library_record.empty() ? not_loaded : library_record;
+  if (!why.empty()) PreferCause(cause, {MissReason::kUnusable, why});
 }
 
 Result<Answer> Store::Query(const TemplateRegistry& templates, const Workload& workload,
                             const Target& target, const DeviceFingerprint& device,
-                            const LibraryCallFilter& library_call_filter) const {
+                            const LibraryCallFilter& library_call_filter,
+                            const OpenTask* open) const {
   TW_RETURN_IF_ERROR(Finder::Prepare(*impl_));
   const ReadTransaction transaction(*impl_);
   LibraryRule libraries(templates, workload, target, library_call_filter);
-  TW_ASSIGN_OR_RETURN(auto answer, Finder::Find(*impl_, workload, target, device, libraries));
+  TW_ASSIGN_OR_RETURN(auto answer, Finder::Find(*impl_, workload, target, device, libraries, open));
   answer.ExplainSkipped(libraries.skipped_record(), libraries.not_loaded());
   if (const std::string why = libraries.left_out(); !why.empty()) {
     answer.explanation += "; left out: " + why;
+    if (answer.kind == AnswerKind::kMiss) PreferCause(answer.cause, {MissReason::kUnusable, why});
   }
   return answer;
 }

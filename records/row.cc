@@ -1,5 +1,6 @@
 #include "records/row.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -61,7 +62,7 @@ Result<const T*> Cached(std::unordered_map<std::int64_t, T>& cache, const Databa
   if (!row)
     return Corrupt("record store: a trial names text " + std::to_string(id) + " that is not there");
   if (query.Type(0) != 'T') {
-    return Corrupt("record store: text " + std::to_string(id) + " is no text");
+    return Corrupt("record store: text " + std::to_string(id) + " is not a text");
   }
   auto value = parse(query.Text(0));
   if (!value.ok()) return Corrupt("record store: " + value.status().message());
@@ -193,8 +194,12 @@ Result<std::map<std::string, double>> ParseExtraMetrics(std::string_view text) {
 bool VersionsAreCurrent(const TemplateRegistry& templates, std::string_view template_key,
                         std::int64_t template_version, std::int64_t codegen_version) {
   const TemplateEntry* entry = templates.Find(template_key);
-  return entry != nullptr && entry->version == template_version &&
-         codegen_version == FindDeviceTraits(entry->device).codegen_version;
+  if (entry == nullptr || entry->version != template_version) return false;
+  if (codegen_version == FindDeviceTraits(entry->device).codegen_version) return true;
+  // Devices that share templates have versions of their own, no two of which are equal.
+  return std::ranges::any_of(AllDevices(), [&](const DeviceTraits& other) {
+    return other.templates_of == entry->device && codegen_version == other.codegen_version;
+  });
 }
 
 }  // namespace tilewright::records

@@ -3,6 +3,8 @@
 
 #include "records/schema.h"
 
+#include <sqlite3.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -10,6 +12,7 @@
 #include <utility>
 
 #include "records/image.h"
+#include "src/base/files/file_kind.h"
 #include "src/base/printable.h"
 
 namespace tilewright::records {
@@ -162,7 +165,7 @@ Result<std::vector<std::string>> CompareParts(const Database& db, std::string_vi
     if (IsStatistics(part, sql)) continue;
     const auto ours = expected.find(part);
     if (ours == expected.end()) {
-      lines.push_back("has the " + PartText(part) + ", which is no part of a record store");
+      lines.push_back("has the " + PartText(part) + ", which is not part of a record store");
     } else if (ours->second != sql) {
       lines.push_back("its " + PartText(part) + " is not that of a record store");
     }
@@ -221,13 +224,22 @@ Result<std::int64_t> MarkedVersion(const Database& db, const std::string& path,
   return version;
 }
 
+/// Names the kind of a file that is not a database. Other files are not read: closing one drops the
+/// locks that this process has on it.
+Status NotAStore(const Database& db, Status error, const std::string& path) {
+  if ((sqlite3_errcode(db.get()) & 0xff) != SQLITE_NOTADB) return error;
+  return ExplainWrongFile(std::move(error), IdentifyFile(path), path, {"a record store"});
+}
+
 }  // namespace
 
 Result<std::int64_t> StoreVersion(const Database& db, const std::string& path,
                                   std::string_view schema) {
   const auto read = OneRead::Begin(db);
   if (!read.ok()) return read.status().WithContext(path);
-  TW_ASSIGN_OR_RETURN(auto version, MarkedVersion(db, path, schema));
+  auto marked = MarkedVersion(db, path, schema);
+  if (!marked.ok()) return NotAStore(db, marked.status(), path);
+  const std::int64_t version = *marked;
   auto foreign = CompareParts(db, schema, version);
   if (!foreign.ok()) return foreign.status().WithContext(path);
   if (foreign->empty()) return version;

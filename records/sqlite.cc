@@ -8,9 +8,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <limits>
 
 #include "records/image.h"
+#include "src/base/files/file_kind.h"
 #include "src/base/files/special_file.h"
 #include "src/base/hash.h"
 
@@ -183,6 +185,10 @@ Status SqliteError(sqlite3* db, int code, std::string_view doing) {
 
 Result<Database> Database::Open(const std::string& path, Mode mode) {
   TW_RETURN_IF_ERROR(CheckNotSpecialFile(path));
+  if (std::error_code failed; std::filesystem::is_directory(path, failed)) {
+    return ExplainWrongFile(InvalidArgument(path + ": is a directory, expected a record store"),
+                            IdentifyFile(path), path, {"a record store"});
+  }
   if (mode == Mode::kReadOnly && IsReadWithoutLocks(path)) {
     TW_ASSIGN_OR_RETURN(const auto image, SnapshotImage(path));
     if (!image.has_value()) return OpenAsItIs(path);

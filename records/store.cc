@@ -284,7 +284,7 @@ Result<Store> Store::OpenImage(std::string_view bytes, const std::string& name) 
 void Store::SetDurability(Durability durability) { impl_->durability = durability; }
 
 Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
-                     const std::vector<LogEntry>& log) {
+                     const std::vector<LogEntry>& log, const std::function<Status()>& check) {
   const StoreUseGuard use(*impl_);
   TW_RETURN_IF_ERROR(use.status());
   TW_ASSIGN_OR_RETURN(auto name, JobName(impl_->db, job));
@@ -313,6 +313,7 @@ Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
   const CommitMode mode(impl_->db, impl_->durability == Durability::kDiskInTurn);
   // Until the commit no other process can write: do only the necessary work here.
   TW_ASSIGN_OR_RETURN(auto transaction, Transaction::Begin(impl_->db));
+  if (check) TW_RETURN_IF_ERROR(check());
   NumberCache numbers;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     TW_ASSIGN_OR_RETURN(auto row, NumbersOf(impl_->db, texts[i], numbers));

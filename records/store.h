@@ -8,13 +8,15 @@
 #include <string_view>
 #include <vector>
 
+#include "records/miss.h"
 #include "src/base/files/mapped_file.h"
 #include "src/base/status.h"
 #include "src/space/trial.h"
 
 namespace tilewright {
 class TemplateRegistry;
-}
+struct OpenTask;
+}  // namespace tilewright
 
 namespace tilewright::records {
 
@@ -54,10 +56,12 @@ struct Answer {
   /// Best record that was skipped because it calls a library, and the reason; also part of the
   /// explanation.
   std::string skipped_record;
+  /// Why there is no hit; kNone for a hit.
+  MissCause cause = {};
 
   /// Sets `skipped_record` and adds the skipped records to the explanation: a record that calls a
-  /// library, and records of a plugin's template that is not loaded. Empty arguments: none was
-  /// skipped.
+  /// library, and records of a plugin's template that is not loaded. Unless the answer is a hit,
+  /// they are its cause. Empty arguments: none was skipped.
   void ExplainSkipped(const std::string& library_record, const std::string& not_loaded);
 };
 
@@ -135,10 +139,11 @@ class Store {
   Result<std::vector<Job>> Jobs() const;
   /// Stores trials and log entries in one durable transaction: after success they survive kill -9
   /// and power failure (see Durability; the default is kDisk). A trial that is already stored with
-  /// the same values is not changed.
-  /// Errors: kCorrupt, and nothing is stored, if another row has the id of one.
+  /// the same values is not changed. check: called first while no other process can write; if it
+  /// fails, nothing is stored.
+  /// Errors: kCorrupt, and nothing is stored, if another row has the id of one; those of `check`.
   Status Append(std::int64_t job, const std::vector<Trial>& trials,
-                const std::vector<LogEntry>& log);
+                const std::vector<LogEntry>& log, const std::function<Status()>& check = {});
   void SetDurability(Durability durability);
   Result<std::vector<LogEntry>> Log(std::int64_t job, std::string_view task_key);
   /// Returns the entries of one kind of a job's log, of all tasks and of the job itself, in order.
@@ -154,10 +159,12 @@ class Store {
   /// Returns the best config for a workload among servable records (ok, verified, current template
   /// and code generator version); the device is matched by rule, see docs/records.md. Records whose
   /// library is missing are always skipped. library_call_filter: skips further records that call a
-  /// library; empty: none.
+  /// library; empty: none. open: of several open tasks of the workload the one whose space a near
+  /// hit must be in; null: the one of FindOpenTask.
   Result<Answer> Query(const TemplateRegistry& templates, const Workload& workload,
                        const Target& target, const DeviceFingerprint& device,
-                       const LibraryCallFilter& library_call_filter = {}) const;
+                       const LibraryCallFilter& library_call_filter = {},
+                       const OpenTask* open = nullptr) const;
   /// Returns the Pareto front of a workload, sorted by the first metric: the records that could be
   /// a hit and have all of the metrics, without those that another one beats in all of them. For a
   /// config that was measured several times the last race counts; noisy trials are excluded.

@@ -24,9 +24,10 @@ Status SummarizeTasks(const Database& db, StoreSummary& summary) {
           " sum(t.outcome = 0 AND t.verified = 1),"
           " min(CASE WHEN t.outcome = 0 AND t.verified = 1 AND t.value > 0 AND t.value < 9e999"
           " AND (t.template, t.template_version, t.codegen_version) IN (SELECT * FROM"
-          " temp.current) THEN t.value END)"
+          " temp.current) THEN t.value END),"
+          " max(CASE WHEN json_valid(j.settings) THEN json_extract(j.settings, '$.graph') END)"
           " FROM trial t JOIN workload w ON w.id = t.workload JOIN target g ON g.id = t.target"
-          " JOIN device d ON d.id = t.device"
+          " JOIN device d ON d.id = t.device LEFT JOIN job j ON j.id = t.job"
           " GROUP BY t.workload, t.target, t.device, t.outcome ORDER BY 1, 2, 3, 4"));
   while (true) {
     TW_ASSIGN_OR_RETURN(auto row, query.Step());
@@ -41,6 +42,7 @@ Status SummarizeTasks(const Database& db, StoreSummary& summary) {
       task->target = query.Text(1);
       task->device = model;
     }
+    if (!query.IsNull(7)) task->graph = query.Text(7);
     task->trials += query.Int(4);
     task->verified += query.Int(5);
     const std::int64_t outcome = query.Int(3);

@@ -95,7 +95,7 @@ for network in resnet18_v1 mobilenet_v2; do
     "$tilewright" model $network $form -o "$work/$name.onnx" || continue
     for threads in 1 2; do
       "$tilewright" tune "$work/$name.onnx" --threads $threads --records "$work/records.db" --budget 3m 2>/dev/null |
-        grep -E 'all tasks|trials,' | sed "s/^/$name, $threads threads: /"
+        grep -E 'all, uses counted|of [0-9]+ tasks  |trials,' | sed "s/^/$name, $threads threads: /"
       XDG_DATA_HOME=$work/none "$tilewright" compile "$work/$name.onnx" --threads $threads --no-packages --model none -o "$work/default.so" >/dev/null 2>&1
       "$tilewright" compile "$work/$name.onnx" --threads $threads --records "$work/records.db" -o "$work/tuned.so" >/dev/null 2>&1
       for kind in default tuned default tuned default tuned; do

@@ -7,7 +7,9 @@ cd "$(dirname "$0")/.."
 seconds=${1:-600}
 shift || true
 names=("$@")
-[ ${#names[@]} -eq 0 ] && names=(onnx relay job text store package capi vta_stream autotvm model compiler route message data report)
+if [ ${#names[@]} -eq 0 ]; then
+  mapfile -t names < <(cd tests/fuzz && printf '%s\n' *_fuzz.cc | sed 's/_fuzz\.cc$//')
+fi
 
 ./scripts/setup.sh --with-fuzzers
 targets=()

@@ -23,6 +23,7 @@ done
 need() { command -v "$1" >/dev/null || { echo "lint: no $1; scripts/setup.sh --with-lint installs it" >&2; exit 2; }; }
 
 need clang-format-14
+mkdir -p build
 # Headers of earlier releases stay as they were.
 mapfile -t files < <(git ls-files -- '*.cc' '*.h' '*.c' ':!tests/capi/release_*')
 if [ -n "$fix" ]; then

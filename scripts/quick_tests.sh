@@ -14,8 +14,8 @@ programs_of() {
   case $1 in
     adding) echo python_free_cli/tilewright ../../tests/adding/* ../../docs/adding.md ;;
     program) echo tests/program_tests python_free_cli/tilewright ../../tests/program/*.sh ;;
+    docs) echo tests/docs_tests python_free_cli/tilewright ../../README.md ../../docs/*.md ;;
     counting) echo tests/made_up_cases ../../tests/cases.sh ../../scripts/results.sh ../../tests/counting/*.sh ;;
-    fuzz) echo tests/fuzz/*_fuzz ;;
     capi) echo tests/capi_tests src/capi/libtilewright.so ../../tests/capi/*.sh ;;
     packages) echo python_free_cli/tilewright python_free_cli/runner/tilewright-runner src/capi/libtilewright.so ../../packaging/* ../../scripts/package*.sh ../../tests/packages/*.sh ;;
     measure) echo tests/measure_tests tests/measure_test_worker python_free_cli/runner/tilewright-runner ;;

@@ -12,6 +12,9 @@ packages=(
 # Optional: oneDNN, which tests and benchmarks of library calls load and the kernel benchmark links,
 # what speeds builds up, and what draws the pages of reports.
 optional=(libdnnl-dev ccache libjs-chart.js)
+# An OpenCL device that is this processor, its headers and its loader: tests of OpenCL build, run and
+# tune kernels on it.
+optional+=(pocl-opencl-icd ocl-icd-opencl-dev opencl-headers clinfo)
 # A browser, which tests of the pages lead: with what it needs 122 MB to download, 417 MB installed.
 [[ " $* " == *" --with-browser "* ]] && packages+=(chromium)
 # The compiler of tests under sanitizers: 14 MB to download, 105 MB installed.
@@ -31,7 +34,10 @@ optional=(libdnnl-dev ccache libjs-chart.js)
 
 # Tools that make the portable archive and the wheel, the empty Debian to test them in, a reader of
 # manual pages, and the shells with completion in the packages.
-[[ " $* " == *" --with-packages "* ]] && packages+=(patchelf zip unzip zstd debootstrap man-db zsh fish)
+[[ " $* " == *" --with-packages "* ]] && packages+=(patchelf p7zip-full unzip zstd debootstrap man-db zsh fish)
+
+# The site of docs/ (scripts/docs.sh).
+[[ " $* " == *" --with-docs "* ]] && packages+=(mkdocs)
 
 missing=()
 for package in "${packages[@]}" "${optional[@]}"; do

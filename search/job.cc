@@ -13,6 +13,7 @@
 #include "search/deadline.h"
 #include "search/registry.h"
 #include "src/base/files/file.h"
+#include "src/base/files/file_kind.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
 
@@ -40,6 +41,7 @@ struct Field {
 
 constexpr std::string_view kBudget = "budget_seconds";
 constexpr std::string_view kRequantize = "requantize";
+constexpr std::string_view kPrecision = "precision";
 constexpr std::string_view kFloatError = "float_error";
 constexpr std::string_view kFleet = "fleet";
 constexpr std::string_view kFleetClass = "fleet_class";
@@ -47,13 +49,16 @@ constexpr std::string_view kPriority = "priority";
 constexpr std::string_view kShare = "share";
 constexpr std::string_view kBrokerTimeout = "broker_timeout_seconds";
 constexpr std::string_view kDeadline = "deadline";
+constexpr std::string_view kInput = "input";
 constexpr double kMinBrokerTimeout = 10;
-// Keys written only if set, for compatibility with files from before they existed.
-constexpr std::array kLate = {kRequantize, kFloatError, kFleet,         kFleetClass,
-                              kPriority,   kShare,      kBrokerTimeout, kDeadline};
+// Keys that ToJson writes only if they differ from the default, for older programs.
+constexpr std::array<std::string_view, 18> kLate = {
+    kRequantize, kPrecision,     kFloatError, kFleet,  kFleetClass,  kPriority,
+    kShare,      kBrokerTimeout, kDeadline,   "space", "command",    "build",
+    "check",     "name",         "shell",     kInput,  "time_limit", "build_limit"};
 
-const std::array<Field, 27>& Fields() {
-  static const std::array<Field, 27> kFields = {{
+const std::array<Field, 38>& Fields() {
+  static const std::array<Field, 38> kFields = {{
       {"graph", &JobSettings::graph},
       {"target", &JobSettings::target},
       {"threads", &JobSettings::threads, 1, 1024},
@@ -67,7 +72,18 @@ const std::array<Field, 27>& Fields() {
       {"dim", &JobSettings::dim},
       {"value", &JobSettings::value},
       {kRequantize, &JobSettings::requantize},
+      {kPrecision, &JobSettings::precision},
       {kFloatError, &JobSettings::float_error},
+      {"space", &JobSettings::space},
+      {"command", &JobSettings::command},
+      {"build", &JobSettings::build},
+      {"check", &JobSettings::check},
+      {"name", &JobSettings::name},
+      {"shell", &JobSettings::shell},
+      {kInput, &JobSettings::input},
+      {"env", &JobSettings::env},
+      {"time_limit", &JobSettings::time_limit, 0, kMaxSeconds},
+      {"build_limit", &JobSettings::build_limit, 0, kMaxSeconds},
       {"trials", &JobSettings::trials, 0, kMaxCount},
       {kBudget, &JobSettings::budget_seconds, 0, kMaxSeconds},
       {kDeadline, &JobSettings::deadline},
@@ -182,10 +198,15 @@ Status SetChecked(const StrategyRegistry& strategies, const Field& field, const 
     expected = first + " or " + second;
   };
   one_of(kRequantize, settings.requantize, "float", "integer");
+  one_of(kPrecision, settings.precision, "model", "bfloat16");
   one_of(kFloatError, settings.float_error, "bounded", "strict");
   if (expected.empty() && field.key == kPriority && settings.priority != "low" &&
       settings.priority != "normal" && settings.priority != "high") {
     expected = "low, normal or high";
+  }
+  if (expected.empty() && field.key == kInput && settings.input != "none" &&
+      settings.input != "json" && settings.input != "server") {
+    expected = "none, json or server";
   }
   const bool dated = field.key == kDeadline && !settings.deadline.empty();
   if (expected.empty() && dated && !ParseDeadline(settings.deadline, 0).ok()) {
@@ -204,7 +225,7 @@ Json ValueOf(const Field& field, const JobSettings& settings) {
 Result<double> ParseDuration(std::string_view text) {
   const Status bad = InvalidArgument("duration \"" + std::string(text.substr(0, 40)) +
                                      "\", expected a number with s, m or h, such as 90s or 1.5h");
-  double unit = 1;
+  double unit = 0;
   std::string_view number = text;
   if (!number.empty()) {
     const char last = number.back();
@@ -214,6 +235,11 @@ Result<double> ParseDuration(std::string_view text) {
     }
   }
   const Result<double> value = ParseDouble(number);
+  if (value.ok() && unit == 0) {
+    const std::string shown(text.substr(0, 40));
+    return InvalidArgument("duration \"" + shown + "\" has no unit, expected " + shown + "s, " +
+                           shown + "m or " + shown + "h");
+  }
   if (!value.ok() || !std::isfinite(*value) || *value < 0 || *value * unit > kMaxSeconds)
     return bad;
   return *value * unit;
@@ -244,8 +270,14 @@ Result<JobSettings> ParseJobSettings(const StrategyRegistry& strategies, std::st
 }
 
 Result<JobSettings> LoadJobSettings(const StrategyRegistry& strategies, const std::string& path) {
-  TW_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxFileBytes));
-  return ParseJobSettings(strategies, text, path);
+  constexpr ExpectedFile kJob = {"a tuning job (JSON)"};
+  const auto text = ReadFile(path, kMaxFileBytes);
+  if (!text.ok()) return ExplainWrongFile(text.status(), IdentifyFile(path), path, kJob);
+  if (const FileKind* kind = IdentifyBytes(*text, path);
+      kind != nullptr && !Trim(*text).starts_with('{')) {
+    return ExplainWrongFile(InvalidArgument(path), kind, path, kJob);
+  }
+  return ParseJobSettings(strategies, *text, path);
 }
 
 Status CheckJobSettings(const StrategyRegistry& strategies, const JobSettings& settings) {

@@ -26,13 +26,23 @@ struct JobSettings {
   double share = 1;                     ///< weight within its priority
   double broker_timeout_seconds = 600;  ///< the job ends, and can be resumed, if the broker is
                                         ///< unreachable for this long
-  // How to read the model file (docs/graphs.md#sizes-and-values-that-a-file-leaves-open).
+  // How to read the model file (docs/graphs.md#open-sizes-and-values).
   std::vector<std::string> shape;  ///< "x=1x3x320x320"
   std::vector<std::string> dim;    ///< "height=320"
   std::vector<std::string> value;  ///< "sr=16000"
   std::string requantize = "float";
+  std::string precision = "model";
   /// "strict": only templates whose float results differ only by the order of summation.
   std::string float_error = "bounded";
+
+  // Program to tune instead of a model (docs/howto-open.md); the names of the options of `tune`.
+  std::string space;  ///< file, relative to the working directory; empty: no program
+  std::string command, build, check, name;
+  bool shell = false;
+  std::string input = "none";    ///< "none", "json", "server"
+  std::vector<std::string> env;  ///< "OMP_NUM_THREADS={threads}"
+  double time_limit = 60;        ///< seconds of one run of the program
+  double build_limit = 600;      ///< seconds of one build
 
   // Limits.
   std::int64_t trials = 0;    ///< of the whole job; 0 = no limit

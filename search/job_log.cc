@@ -136,6 +136,10 @@ static void Describe(auto& fields, DescribedAs<RunEntry> auto& entry) {
   fields("elapsed", entry.elapsed_seconds, kMilliseconds);
   fields("resolution", entry.resolution);
   fields("tasks", entry.tasks, kTuples);
+  fields.Optional("command", !entry.command.empty(), entry.command);
+  fields.Optional("trials", entry.trials > 0, entry.trials, kCount);
+  fields.Optional("budget", entry.budget_seconds > 0, entry.budget_seconds);
+  fields.Optional("deadline", !entry.deadline.empty(), entry.deadline);
 }
 
 static void Describe(auto& fields, DescribedAs<TimeEntry> auto& entry) {

@@ -67,6 +67,11 @@ struct RunEntry {
   double elapsed_seconds = 0;  ///< wall time of the earlier runs
   double resolution = 0;       ///< smallest difference that the device can resolve, relative
   std::vector<Task> tasks;
+  // Not in logs of earlier versions.
+  std::string command = {};   ///< TuneContext::command
+  std::int64_t trials = 0;    ///< JobSettings::trials, the limit
+  double budget_seconds = 0;  ///< JobSettings::budget_seconds
+  std::string deadline = {};  ///< JobSettings::deadline
 };
 
 /// "time": breakdown of the time of this run so far. Of the whole job: its task key is empty.

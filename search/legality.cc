@@ -9,6 +9,7 @@
 #include "search/space.h"
 #include "search/static_analyzer.h"
 #include "search/tuner.h"
+#include "src/base/text/plural.h"
 
 namespace tilewright::search {
 namespace {
@@ -24,10 +25,10 @@ std::string Legality::Text() const {
   std::vector<std::pair<std::int64_t, std::string>> sorted;
   for (const auto& [reason, configs] : reasons) sorted.emplace_back(-configs, reason);
   std::ranges::sort(sorted);
-  std::string text = fmt::format("none of {} configs is legal", checked);
+  std::string text = "none of " + Counted(checked, "config") + " is legal";
   for (std::size_t i = 0; i < std::min(sorted.size(), kMaxReasons); ++i) {
-    text +=
-        fmt::format("{}{} ({} configs)", i == 0 ? ": " : "; ", sorted[i].second, -sorted[i].first);
+    text += fmt::format("{}{} ({})", i == 0 ? ": " : "; ", sorted[i].second,
+                        Counted(-sorted[i].first, "config"));
   }
   if (sorted.size() > kMaxReasons) {
     text += fmt::format("; and {} other reasons", sorted.size() - kMaxReasons);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cost_model/cost_model.h"
@@ -19,6 +20,11 @@ namespace tilewright::search {
 struct WarmGroup {
   const StaticAnalyzer* analyzer = nullptr;
   std::vector<Observation> trials;
+};
+
+/// Times of the points of the same space on another device. Failed points have the value 0.
+struct DeviceRecords {
+  std::vector<std::pair<Point, double>> values;
 };
 
 /// Weight of a metric in a job with several: the search minimizes the product of the values to
@@ -37,8 +43,9 @@ struct StrategyContext {
   /// Creates an untrained cost model; required by strategies that learn.
   std::function<std::unique_ptr<cost_model::CostModel>()> make_model;
   std::vector<WarmGroup> warm;
-  std::vector<Point> first;           ///< points to propose before all others
-  std::vector<MetricWeight> weights;  ///< empty: the target's metric only
+  std::vector<DeviceRecords> records;  ///< of other devices; the strategy `surrogate` uses them
+  std::vector<Point> first;            ///< points to propose before all others
+  std::vector<MetricWeight> weights;   ///< empty: the target's metric only
 };
 
 struct StrategyEntry {

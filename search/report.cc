@@ -40,6 +40,7 @@ Json TaskJson(const TaskReport& task, const std::string& metric) {
         {{"values", one.values}, {"template", one.template_key}, {"config", one.config}});
   }
   json["finish"] = task.finish_reason;
+  if (!task.no_result_reason.empty()) json["reason"] = task.no_result_reason;
   return json;
 }
 
@@ -92,6 +93,8 @@ std::string ToJson(const TuneReport& report) {
   json["time_split"] = split;
   json["resolution"] = report.resolution;
   json["interrupted"] = report.interrupted;
+  json["end"] = report.end;
+  json["elapsed_seconds"] = report.elapsed_seconds;
   json["default_network_" + report.metric] = report.default_network_seconds();
   json["best_network_" + report.metric] = report.best_network_seconds();
   json["tasks_without_time"] = TimesOfNetwork(report.tasks).without;

@@ -40,9 +40,10 @@ struct TaskReport {
   std::int64_t disturbed_trials = 0;             ///< of them, noisy
   std::int64_t filtered = 0;                     ///< points that a static check rejected; no trials
   std::map<std::string, std::int64_t> failures;  ///< outcome name -> trials
-  bool finished = false;      ///< no more trials: exhausted, stopped early, or the job has ended
-  std::string finish_reason;  ///< "exhausted", "no improvement", "trials", "budget", "deadline",
-                              ///< "stopped"
+  bool finished = false;         ///< no more trials: exhausted, stopped early, or the job has ended
+  std::string finish_reason;     ///< "exhausted", "no improvement", "trials", "budget", "deadline",
+                                 ///< "stopped"
+  std::string no_result_reason;  ///< why no config of the task is legal; else empty
 
   double gflops(double seconds) const {
     return seconds > 0 ? 2e-9 * static_cast<double>(macs) / seconds : 0;
@@ -64,6 +65,8 @@ struct TuneReport {
   double model_seconds = 0;      ///< time in Ask and training, this run
   double resolution = 0;         ///< smallest difference that the device can resolve
   bool interrupted = false;      ///< stopped from outside; the same command resumes the job
+  double elapsed_seconds = 0;    ///< all runs
+  std::string end;               ///< why the search ended: as TaskReport::finish_reason
 
   /// Returns the share of the wall time in which neither a build nor a run was in progress.
   double idle_share() const {

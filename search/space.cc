@@ -6,6 +6,7 @@
 #include <memory>
 #include <string_view>
 
+#include "search/point_set.h"
 #include "search/tuner.h"
 #include "src/base/status.h"
 #include "src/target/library.h"
@@ -100,6 +101,7 @@ std::vector<Point> DefaultPoints(const SearchSpace& space) {
 }
 
 Point SamplePoint(const SearchSpace& space, Random& random) {
+  if (space.legal != nullptr) return space.legal->Sample(random);
   double total = 0;
   for (const ConfigSpace& one : space.spaces) total += WeightOf(one);
   double left = random.Uniform() * total;
@@ -113,6 +115,7 @@ Point SamplePoint(const SearchSpace& space, Random& random) {
 }
 
 Point MutatePoint(const SearchSpace& space, Point point, Random& random) {
+  if (space.legal != nullptr) return space.legal->Mutate(point, random);
   const ConfigSpace& one = space.spaces[At(point.space)];
   const auto is_free = [](const Knob& knob) { return knob.size() > 1; };
   const auto free = static_cast<std::uint64_t>(std::ranges::count_if(one.knobs(), is_free));

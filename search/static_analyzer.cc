@@ -1,9 +1,33 @@
 #include "search/static_analyzer.h"
 
+#include <algorithm>
+
 #include "cost_model/device_features.h"
+#include "src/templates/open/open_template.h"
 #include "src/templates/vta/vta_target.h"
 
 namespace tilewright::search {
+namespace {
+
+/// Writes for each parameter of an open task its number, or the position of a text, and the
+/// position of its value.
+void FillOpenFeatures(const OpenTask& task, std::int64_t index, std::span<float> out) {
+  std::ranges::fill(out, 0.0F);
+  const OpenConfig config = task.space.FromIndex(index);
+  for (std::size_t i = 0; i < config.size() && 2 * i + 1 < out.size(); ++i) {
+    const auto number = NumberOf(task.space.ValueOf(config, static_cast<int>(i)));
+    out[2 * i] = static_cast<float>(number.value_or(config[i]));
+    out[2 * i + 1] = static_cast<float>(config[i]);
+  }
+}
+
+Status CheckOpen(const OpenTask& task, std::int64_t index) {
+  const OpenConfig config = task.space.FromIndex(index);
+  if (task.space.Allows(config)) return {};
+  return InvalidArgument("the condition " + task.space.ViolatedCondition(config));
+}
+
+}  // namespace
 
 Result<LoopSummary> TemplateAnalyzer::Describe(const TemplateEntry& entry,
                                                const Config& config) const {
@@ -25,6 +49,7 @@ Result<LoopSummary> TemplateAnalyzer::Describe(const TemplateEntry& entry,
 Status TemplateAnalyzer::Check(Point point) const {
   const auto which = static_cast<std::size_t>(point.space);
   const TemplateEntry& entry = *space_.templates[which];
+  if (const OpenTask* task = entry.open) return CheckOpen(*task, point.index);
   const Config config = space_.spaces[which].At(point.index);
   if (entry.build_stream == nullptr) return ToStatus(Describe(entry, config));
   return ToStatus(
@@ -34,6 +59,11 @@ Status TemplateAnalyzer::Check(Point point) const {
 Status TemplateAnalyzer::Features(Point point, std::span<float> out) const {
   const auto which = static_cast<std::size_t>(point.space);
   const TemplateEntry& entry = *space_.templates[which];
+  if (const OpenTask* task = entry.open) {
+    TW_RETURN_IF_ERROR(CheckOpen(*task, point.index));
+    FillOpenFeatures(*task, point.index, out);
+    return {};
+  }
   const Config config = space_.spaces[which].At(point.index);
   const Target& target = space_.task.target;
   if (entry.build_stream == nullptr) {
@@ -48,7 +78,7 @@ Status TemplateAnalyzer::Features(Point point, std::span<float> out) const {
 double TemplateAnalyzer::ThreadUtilization(Point point) const {
   const auto which = static_cast<std::size_t>(point.space);
   const TemplateEntry& entry = *space_.templates[which];
-  if (entry.build_stream != nullptr) return 1;
+  if (entry.build_stream != nullptr || entry.open != nullptr) return 1;
   const Result<LoopSummary> summary = Describe(entry, space_.spaces[which].At(point.index));
   return summary.ok() ? ParallelEfficiency(*summary, space_.task.target.num_threads()) : 0;
 }
@@ -57,7 +87,7 @@ double TemplateAnalyzer::CacheMissBytes(Point point) const {
   constexpr std::int64_t kOwnCache = 1 << 20;  // private cache of a core; 1 to 2 MiB in servers
   const auto which = static_cast<std::size_t>(point.space);
   const TemplateEntry& entry = *space_.templates[which];
-  if (entry.build_stream != nullptr) return 0;
+  if (entry.build_stream != nullptr || entry.open != nullptr) return 0;
   const Result<LoopSummary> summary = Describe(entry, space_.spaces[which].At(point.index));
   return summary.ok() ? CacheMissBytesPerOperation(*summary, kOwnCache) : 0;
 }

@@ -28,6 +28,8 @@ constexpr std::uint64_t HashOf(Point point) {
                static_cast<std::uint64_t>(point.space));
 }
 
+class PointSet;
+
 /// Search space of one task: every template that serves it, and its config spaces.
 struct SearchSpace {
   Task task;
@@ -37,6 +39,13 @@ struct SearchSpace {
   /// Result of DefaultPoints, if it was computed before: a template may build hundreds of streams
   /// to find its default config.
   std::optional<std::vector<Point>> defaults = {};
+  /// Legal points if they are known without a static check; null for templates. Has to outlive the
+  /// space.
+  const PointSet* legal = nullptr;
+  std::shared_ptr<const PointSet> owned_legal = {};  ///< empty, or `legal`: of an open task
+  /// For each knob of the first space, whether the order of its values has a meaning; empty: that
+  /// of numbers has.
+  std::vector<bool> ordered = {};
   std::int64_t size() const;  ///< of all spaces together; 2^63 - 1 if larger
 };
 

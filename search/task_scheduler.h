@@ -4,23 +4,29 @@
 #include <optional>
 #include <vector>
 
+#include "src/runtime/roofline.h"
+
 namespace tilewright::search {
 
 /// Static properties of a task for the scheduler.
 struct ScheduledTask {
-  double weight = 1;      ///< occurrences in the network
-  double operations = 0;  ///< of one run (see Work)
+  double weight = 1;         ///< occurrences in the network
+  double operations = 0;     ///< of one run (see Work)
+  RooflineBound bound = {};  ///< lower bound of the best value; zeros: unknown
+  std::int64_t configs = 0;  ///< size of the space; 0: unknown
 };
 
 struct SchedulerOptions {
-  std::int64_t min_trials = 16;          ///< every task gets these first
+  std::int64_t min_trials = 16;          ///< every task with headroom gets these first
   std::int64_t early_stop_trials = 256;  ///< without improvement; 0 = never
   double early_stop_improvement = 0.01;
 };
 
 /// Scheduler that selects the task of the next batch: the one whose next trials are expected to
-/// shorten the network most. Deterministic; ties go to the first task. Source: the gradient of
-/// Ansor's task scheduler (Zheng et al., OSDI 2020), simplified.
+/// shorten the network most: uses x time x headroom. Every task gets one batch first, and then
+/// min_trials if it has headroom; among these tasks, too, the expected gain decides, so that few
+/// trials go to the tasks that matter. Deterministic; ties go to the first task. Source: the
+/// gradient of Ansor's task scheduler (Zheng et al., OSDI 2020), simplified.
 class TaskScheduler {
  public:
   TaskScheduler(std::vector<ScheduledTask> tasks, const SchedulerOptions& options);
@@ -37,6 +43,9 @@ class TaskScheduler {
   bool retired(int task) const { return At(task).retired; }
   /// Returns the number of tasks without proposals, except retired ones.
   std::int64_t unstarted() const;
+  /// Returns the trials until every task is stale or exhausted if none improves any more; nullopt
+  /// if tasks have no early stop and spaces of unknown size.
+  std::optional<std::int64_t> TrialsUntilStale() const;
   /// Returns whether the task had early_stop_trials without improvement.
   bool Stale(int task) const;
   /// Returns the expected seconds saved in the network by the next `trials` of the task.
@@ -63,6 +72,13 @@ class TaskScheduler {
   static double OperationsOf(const State& state) {
     return state.task.operations * state.product_share;
   }
+  /// Returns the best seconds of the task, or an estimate if it has no working config. rate:
+  /// BestRate.
+  static double SecondsOf(const State& state, double rate);
+  /// Returns the share of the seconds that better configs may save, at least a small one.
+  static double HeadroomOf(const State& state, double seconds, double rate);
+  /// Returns whether the task gets trials before tasks with min_trials.
+  bool NeedsTrials(const State& state, double rate) const;
   double BestRate() const;
   SchedulerOptions options_;
   std::vector<State> tasks_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "search/registry.h"
 #include "search/report.h"
 #include "src/base/clock.h"
+#include "src/runtime/roofline.h"
 #include "src/tensor/epilogue.h"
 #include "src/tensor/workload.h"
 
@@ -24,6 +26,11 @@ struct TuneTask {
   Task task;
   Epilogue epilogue;
   std::int64_t occurrences = 1;
+  /// In the target's metric; zeros: unknown. Not part of the job's identity.
+  RooflineBound bound = {};
+  /// Name of the task of an expression file, by the file and its result; empty for other tasks,
+  /// which are named by their workloads. Only for display.
+  std::string name = {};
 };
 
 /// Observer of a job. Called on the thread that called Tune. Arguments are valid only during the
@@ -42,10 +49,14 @@ class TuneObserver {
   /// their template or of the code generator, and are no longer served. configs: their number.
   virtual void StaleFirst(const TaskReport& /*task*/, int /*task_index*/,
                           std::int64_t /*configs*/) {}
-  /// Called after a trial was stored. `eta_seconds` until the job ends, 0 if unknown.
+  /// Called after a trial was stored. `eta_seconds` until the job ends, races included, 0 if
+  /// unknown: until the first limit is reached, or earlier until every task has stopped if none
+  /// improves any more.
   virtual void TrialDone(const TaskReport& /*task*/, int /*task_index*/, const Trial& /*trial*/,
                          double /*eta_seconds*/) {}
   virtual void TaskFinished(const TaskReport& /*task*/, int /*task_index*/) {}
+  /// Called before the final race of a task; once with the number of tasks when all races are done.
+  virtual void RaceBegins(int /*task_index*/) {}
 };
 
 /// Dependencies of a job. The pointees have to outlive the call.
@@ -60,6 +71,10 @@ struct TuneContext {
   /// Keys that restrict the search (RestrictTemplates). Part of the job's name, because points of
   /// its log refer to the templates of a task by number. Empty: all.
   std::vector<std::string> only_templates;
+  std::string command;  ///< command of this run, for reports; may be empty
+  /// Time of `clock` at which this run began, for its budget: preparing the device counts. None:
+  /// when Tune is called.
+  std::optional<double> begun_seconds;
   TuneObserver* observer = nullptr;         ///< may be null
   const std::atomic<bool>* stop = nullptr;  ///< becomes true: finish soon; may be null
   /// Runs Ask, training and writes on separate threads. False: all on the calling thread, in an

@@ -1,5 +1,12 @@
 /* query_c STORE KEY: asks a record store for the best config of one operator on this machine and
- * prints what a compiler would use of it. C99. */
+ * prints what a compiler would use of it. C99.
+ *
+ * To build it with an installed library:
+ *   cc query.c $(pkg-config --cflags --libs tilewright) -o query_c
+ * If the library is in a folder that the system's loader does not search (`tilewright doctor` shows
+ * it), the program has to find it at run time. Either link with the folder as rpath:
+ *   cc query.c -Iinclude -LFOLDER -ltilewright -Wl,-rpath,FOLDER -o query_c
+ * or set the folder for each run: LD_LIBRARY_PATH=FOLDER ./query_c STORE KEY */
 
 #include <stdio.h>
 #include <tilewright/tilewright.h>
@@ -18,7 +25,7 @@ static void PrintKnobs(const tw_answer* answer) {
 }
 
 static void Print(const tw_answer* answer) {
-  printf("%s: %s\n", tw_kind_name(tw_answer_kind(answer)), tw_answer_explanation(answer));
+  printf("%s\n", tw_answer_explanation(answer)); /* begins with the kind of answer */
   for (size_t i = 0; i < tw_answer_difference_count(answer); ++i) {
     printf("  differs in %s\n", tw_answer_difference(answer, i));
   }

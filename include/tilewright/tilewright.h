@@ -1,5 +1,5 @@
 /* Tilewright's C interface: queries for the best known schedule of an operator at compile time, and
- * execution of compiled models. Plain C99; docs/c-abi.md is the manual and docs/examples/ has two
+ * execution of compiled models. Plain C99; docs/c-abi.md is the manual and docs/examples/ has
  * programs.
  *
  * Rules for every function:
@@ -47,7 +47,7 @@ extern "C" {
  * The interface only grows: functions, bits, codes and struct members are added, never changed. */
 
 /** Version of the interface that this header describes. */
-#define TW_API_VERSION 1u
+#define TW_API_VERSION 2u
 /** Version of the interface that the loaded library has; at least TW_API_VERSION, else the library
  *  is older than the header and lacks functions. */
 TW_API uint32_t tw_api_version(void) TW_NOEXCEPT;
@@ -86,9 +86,12 @@ typedef struct tw_error {
 /** Compilation target and the device that runs the code. */
 typedef struct tw_target tw_target;
 
-/** Creates a target. target: as in `tilewright query --target`, such as "llvm -mcpu=znver4"; null:
- *  this machine. device: a device fingerprint as in records, one line of JSON; null: this machine's
- *  CPU.
+/** Creates a target.
+ *  target: a text such as "llvm -mcpu=znver4", or "native"; null: "native", this machine with one
+ *  thread. Records of several threads belong to a target with that option: "native -num-threads=2".
+ *  Unlike `tilewright query --target`, it takes no names of boards, does not check the name of the
+ *  CPU, and keeps unknown options: they are part of the target, which has records of its own.
+ *  device: a device fingerprint as in records, one line of JSON; null: this machine's CPU.
  *  Errors: TW_INVALID_ARGUMENT with the part that is invalid. */
 TW_API tw_code tw_target_create(const char* target, const char* device, tw_target** out,
                                 tw_error* error) TW_NOEXCEPT;
@@ -259,8 +262,8 @@ TW_API void tw_answer_free(tw_answer* answer) TW_NOEXCEPT;
 /* ---- Answers */
 
 TW_API tw_kind tw_answer_kind(const tw_answer* answer) TW_NOEXCEPT;
-/** Returns the measured mean seconds of one run; NaN if this workload was not measured (the record
- *  of a near match contains the measured one). */
+/** Returns the measured seconds of one run, the median of the clean samples; NaN if this workload
+ * was not measured (the record of a near match contains the measured one). */
 TW_API double tw_answer_cost_seconds(const tw_answer* answer) TW_NOEXCEPT;
 /** Returns the expected slowdown against a config tuned for this workload and device: 1 for a hit,
  *  1.15 for "up to 15 % slower"; NaN if it is unknown. */
@@ -358,6 +361,273 @@ TW_API tw_code tw_answer_record(const tw_answer* answer, tw_record* out,
 TW_API tw_code tw_answer_json(const tw_answer* answer, char* buffer, size_t capacity,
                               size_t* needed, tw_error* error) TW_NOEXCEPT;
 
+/* ---- Kernels.
+ * All data that a compiler needs to generate the code of an answer itself. */
+
+/** Kernel of an answer: a tree of values. Immutable; independent of the answer after it is created,
+ *  so threads may share it. */
+typedef struct tw_kernel tw_kernel;
+
+typedef struct tw_kernel_options {
+  uint32_t struct_size;
+  uint32_t reserved;    /* 0 */
+  const char* epilogue; /* fused steps, as in tw_record.epilogue; null or "": none */
+} tw_kernel_options;
+#define TW_KERNEL_OPTIONS_INIT \
+  { sizeof(tw_kernel_options), 0, 0 }
+
+/* clang-format off */
+/** Creates the kernel of an answer: the queried workload by the answer's config on the queried
+ *  target. options: null for TW_KERNEL_OPTIONS_INIT. Takes milliseconds; nothing is cached.
+ *
+ *  The root is an object. Since API version 2:
+ *    "format" (1), "workload", "epilogue", "target", "template", "template_version"
+ *    "knobs": list of {"name", "value", "kind", "description"}. The value is a number, a text, a
+ *      boolean or a list of numbers, as in "config" of `query --json`; the kind a word such as
+ *      "split" or "other"; the description the meaning, as in docs/knobs.md
+ *    "operands": list of parameters in the order of the kernel's signature, the result last:
+ *      "name": of its buffer in "loops"
+ *      "role": "data", "weight", "compensation", "channel", "tensor", "input" or "result"
+ *      "operand": number of an epilogue operand or of an expression's input
+ *      "logical", "packed": the tensor of the workload, and the tensor in memory that the kernel
+ *        uses. Both are row-major: {"dtype", "shape", "elements", "layout", "dims"}.
+ *        "dims" has an object for each dimension, outermost first: {"name", "size", "stride",
+ *        "step"}. In dimension "N" an element has the number that is the sum of index * step over
+ *        all dims named "N"; numbers beyond the logical size are padding.
+ *        "packed" also has "padding_elements" and "padding_value".
+ *      "packing": null if both tensors are equal in memory, else loops with one input and one
+ *        output that compute the packed tensor from the logical one; for the result, the logical
+ *        one from the packed one. For a compensation, the input is the logical weight.
+ *    "schedule": the text that `tilewright lower --emit schedule` prints; null with the reason in
+ *      "no_schedule" if there is no text
+ *    "intrinsics": list of the tensor intrinsics in the loops: {"name", "kind", "depth", "a", "b",
+ *      "sum"}, the last three types. Regions are sum, a, b.
+ *      "dot": sum[l] += the sum over j < depth of a[j] * b[l * depth + j], for each element l.
+ *      "dot_of_taps": of a[j][l] * b[l * depth + j], where elements of `a` outside of its buffer
+ *        are zero and not read.
+ *      "mma": "m", "n", "k" of a matrix product of a GPU's warp.
+ *    "loops": the loop nest. Null for a VTA, whose instructions are listed in "stream".
+ *
+ *  Loops: {"name", "inputs", "outputs", "buffers", "body"}.
+ *    "buffers": object with a member for each buffer, by its name: {"dtype", "shape", "elements",
+ *      "scope"}. The scope is "global", "local" (of one iteration) or "shared" (of a block of
+ *      threads).
+ *    "body": list of statements. "stmt" is:
+ *      "for": "var" counts from 0 to "extent" - 1 over "body". "kind" is "serial", "parallel",
+ *        "vectorized", "unrolled", "block.x" to "block.z", "thread.x" to "thread.z", or "vthread".
+ *        All kinds may run as serial loops, unless "barrier" or "mma" statements are inside.
+ *      "store": "buffer", "indices" (one for each dimension) and "value"
+ *      "if": "condition", "then", "else" (lists)
+ *      "allocate": "buffer" exists during "body"; its contents are undefined before the first store
+ *      "copy", "intrinsic", "library_call": "regions", the written one first, with {"buffer",
+ *        "min", "extent"}; "padding" and "condition" of a copy; "name" of the intrinsic
+ *      "barrier"
+ *      "prefetch": "buffer", "indices"; a hint
+ *  An expression is a number (an index constant), a string (a loop variable), or an object with
+ *  "op", "dtype" and:
+ *    "const": "value"; infinities and NaN are the strings "inf", "-inf", "nan"
+ *    "load": "buffer", "indices"
+ *    "call": "function" (as in math.h, and softplus, sigmoid, mulhi_s64), "args"
+ *    others: "args". "cast"; "add", "sub", "mul", "min", "max"; "div" (truncates integers);
+ *      "floordiv" and "floormod" (rounded towards minus infinity); "eq", "ne", "lt", "le"; "and",
+ *      "or", "not"; "shift_left", "shift_right"; "select" (condition, value if true, value if
+ *      false; the other value is not evaluated)
+ *  Index arithmetic is in int64. Names of buffers and loop variables are C identifiers, unique in
+ *  one loop nest.
+ *
+ *  Errors: TW_NOT_FOUND for a miss; TW_UNSUPPORTED if this library has no template that can build
+ *  the config (an imported record of another program, or another version); TW_INVALID_ARGUMENT for
+ *  an invalid epilogue or if the config is illegal for the workload. */
+/* clang-format on */
+TW_API tw_code tw_answer_kernel(const tw_answer* answer, const tw_kernel_options* options,
+                                tw_kernel** out, tw_error* error) TW_NOEXCEPT;
+TW_API void tw_kernel_free(tw_kernel* kernel) TW_NOEXCEPT;
+/** Writes the tree as one line of JSON, the member "kernel" of an answer of `tilewright query
+ *  --json`. buffer may be null: then only *needed is set (bytes, including the zero byte).
+ *  Errors: TW_TOO_SMALL: nothing is written, and *needed is set. */
+TW_API tw_code tw_kernel_json(const tw_kernel* kernel, char* buffer, size_t capacity,
+                              size_t* needed, tw_error* error) TW_NOEXCEPT;
+
+/** Value in the tree of a kernel. Valid until the kernel is freed. All functions accept null, which
+ *  is TW_NODE_NULL: a chain of calls needs no checks in between. */
+typedef struct tw_node tw_node;
+/** Types of values. */
+enum {
+  TW_NODE_NULL = 0,
+  TW_NODE_BOOL = 1,    /* tw_node_integer: 0 or 1 */
+  TW_NODE_INTEGER = 2, /* tw_node_integer, tw_node_number */
+  TW_NODE_NUMBER = 3,  /* tw_node_number */
+  TW_NODE_TEXT = 4,    /* tw_node_text */
+  TW_NODE_LIST = 5,    /* tw_node_size, tw_node_at */
+  TW_NODE_OBJECT = 6   /* tw_node_get; tw_node_size, tw_node_at and tw_node_name in order */
+};
+
+/** Returns the root of the tree; null for null. */
+TW_API const tw_node* tw_kernel_root(const tw_kernel* kernel) TW_NOEXCEPT;
+/** Returns a TW_NODE_ type. */
+TW_API int32_t tw_node_type(const tw_node* node) TW_NOEXCEPT;
+/** Returns the number of items of a list or members of an object; 0 for other types. */
+TW_API size_t tw_node_size(const tw_node* node) TW_NOEXCEPT;
+/** Returns an item or the value of a member; null if there is no such index. */
+TW_API const tw_node* tw_node_at(const tw_node* node, size_t index) TW_NOEXCEPT;
+/** Returns the name of a member; null if there is no such index or the node is no object. */
+TW_API const char* tw_node_name(const tw_node* node, size_t index) TW_NOEXCEPT;
+/** Returns the value of a member; null if there is none of this name. */
+TW_API const tw_node* tw_node_get(const tw_node* node, const char* name) TW_NOEXCEPT;
+/** Returns the value of an integer, a number rounded towards zero, or 0 or 1 of a bool; else 0. */
+TW_API int64_t tw_node_integer(const tw_node* node) TW_NOEXCEPT;
+/** Returns the value of a number or an integer; NaN for other types. */
+TW_API double tw_node_number(const tw_node* node) TW_NOEXCEPT;
+/** Returns a text; "" for other types. */
+TW_API const char* tw_node_text(const tw_node* node) TW_NOEXCEPT;
+
+/* ---- Tasks: tuning of the calling program's own kernels.
+ * The program describes a space, asks for configs, measures them itself, and tells the results.
+ * docs/howto-open.md has an example. All functions check their arguments: a handle that does not
+ * exist or was freed, text that is not UTF-8, numbers that are not finite and counts beyond the
+ * limits are errors (TW_INVALID_ARGUMENT), and the store stays as it is. */
+
+/** Task in a record store. Any number of threads and processes may open the same task and use it at
+ *  once; all share the search, and a later one continues it. */
+typedef struct tw_tuning tw_tuning;
+
+/** Description of a task. Texts may be null unless stated otherwise. Name, problem and metrics
+ *  identify the task: a changed space keeps its records. */
+typedef struct tw_tuning_options {
+  uint32_t struct_size;
+  uint32_t warm_start; /* 1: start with records of other environments and of other problems */
+  const char* name;    /* not null: name of the kernel, 1 to 18 letters, digits, '_' and '-' */
+  const char* space;   /* not null: JSON text of a T1 file */
+  /** What the kernel solves: a JSON object of sizes and properties, {"m": 512, "dtype": "half"}.
+   *  A query finds records of other sizes as near hits. */
+  const char* problem;
+  const char* metrics; /* names, separated by commas, the minimized one first; null: "seconds" */
+  /** Where the kernel runs: {"match": {"gpu": "A100"}, "differ": {"driver": "535.1"}}. A record is
+   *  served only where its fields in "match" are equal; if one in "differ" is not, it is a near
+   *  hit. Null: this machine's CPU. */
+  const char* environment;
+  const char* strategy; /* "auto" (null), "genetic", "grid", "random" or "surrogate" */
+  uint64_t seed;
+  const char* const* warm_stores; /* paths of further stores for the warm start */
+  size_t warm_store_count;
+} tw_tuning_options;
+#define TW_TUNING_OPTIONS_INIT \
+  { sizeof(tw_tuning_options), 1, 0, 0, 0, 0, 0, 0, 1, 0, 0 }
+
+/** Opens a task. store: path of the record store, which is created if it is missing.
+ *  Errors: TW_INVALID_ARGUMENT naming the option; TW_CORRUPT if the file is no store;
+ *  TW_UNAVAILABLE if it cannot be written; TW_UNSUPPORTED on a network file system. */
+TW_API tw_code tw_tuning_open(const char* store, const tw_tuning_options* options, tw_tuning** out,
+                              tw_error* error) TW_NOEXCEPT;
+/** Proposals without a result stay in the store. */
+TW_API void tw_tuning_free(tw_tuning* task) TW_NOEXCEPT;
+/** Returns the key of the task, as in records: "open(NAME,HASH)". */
+TW_API const char* tw_tuning_key(const tw_tuning* task) TW_NOEXCEPT;
+/** Returns the target of its records: with its metrics, and the environment as the device. */
+TW_API const tw_target* tw_tuning_target(const tw_tuning* task) TW_NOEXCEPT;
+
+/** Config that a search proposes. Independent of the task after it is created. */
+typedef struct tw_proposal tw_proposal;
+
+/** Proposes the next config. No other thread or process gets the same one. A config that was
+ *  proposed to a process that ended without telling a result is proposed again.
+ *  Errors: TW_NOT_FOUND if all configs were proposed; TW_UNAVAILABLE, TW_CORRUPT of the store. */
+TW_API tw_code tw_tuning_ask(tw_tuning* task, tw_proposal** out, tw_error* error) TW_NOEXCEPT;
+TW_API void tw_proposal_free(tw_proposal* config) TW_NOEXCEPT;
+/** Returns the number of the proposal, for tw_tuning_tell, also in other processes; -1 for null. */
+TW_API int64_t tw_proposal_number(const tw_proposal* config) TW_NOEXCEPT;
+/** Returns the config as a JSON object: {"block":8,"order":"rows"}. */
+TW_API const char* tw_proposal_json(const tw_proposal* config) TW_NOEXCEPT;
+/** Returns the value of a parameter as text, without quotes; null if there is none of this name. */
+TW_API const char* tw_proposal_text(const tw_proposal* config, const char* name) TW_NOEXCEPT;
+/** Reads an integer, or a boolean as 0 or 1.
+ *  Errors: TW_NOT_FOUND if there is no parameter of this name; TW_INVALID_ARGUMENT if its value is
+ *  no integer. */
+TW_API tw_code tw_proposal_integer(const tw_proposal* config, const char* name, int64_t* out,
+                                   tw_error* error) TW_NOEXCEPT;
+/** Reads a number. Errors: as tw_proposal_integer. */
+TW_API tw_code tw_proposal_real(const tw_proposal* config, const char* name, double* out,
+                                tw_error* error) TW_NOEXCEPT;
+
+/** What became of a config. Verdicts may be added. */
+enum {
+  TW_VERDICT_OK = 0,
+  TW_VERDICT_COMPILE = 1,     /* it does not compile */
+  TW_VERDICT_RUNTIME = 2,     /* it crashed or reported an error */
+  TW_VERDICT_TIMEOUT = 3,     /* it took too long */
+  TW_VERDICT_CORRECTNESS = 4, /* its result is wrong */
+  TW_VERDICT_CONSTRAINTS = 5  /* the device or the program rejects the config */
+};
+/** Returns "ok", "compile", ...; "unknown verdict" for any other number. */
+TW_API const char* tw_verdict_name(int32_t verdict) TW_NOEXCEPT;
+
+/** Samples of one metric. Never gets another member. */
+typedef struct tw_value {
+  const char* name; /* of a metric: "seconds", or "time" with a unit */
+  const char* unit; /* "ms", "us", "J", "MiB", ...; null or "": the metric's own */
+  const double* samples;
+  size_t sample_count; /* 1 to 4096 */
+} tw_value;
+
+/** Result of a config. */
+typedef struct tw_measurement {
+  uint32_t struct_size;
+  int32_t verdict;        /* TW_VERDICT_ */
+  const char* reason;     /* one line, why it failed; may be null */
+  const tw_value* values; /* of TW_VERDICT_OK: a value of each metric; positive */
+  size_t value_count;     /* at most 64 */
+  double max_abs_error;   /* largest difference to the correct result; 0 if it is not known */
+} tw_measurement;
+#define TW_MEASUREMENT_INIT \
+  { sizeof(tw_measurement), 0, 0, 0, 0, 0 }
+
+/** Stores the result of a proposal. After TW_OK it survives kill -9 and a power failure. number:
+ *  tw_proposal_number of a config that any process got for this task.
+ *  Errors: TW_NOT_FOUND for a number that was never proposed; TW_INVALID_ARGUMENT for a second
+ *  result, or naming the invalid member; TW_UNAVAILABLE if the store cannot be written. */
+TW_API tw_code tw_tuning_tell(tw_tuning* task, int64_t number, const tw_measurement* result,
+                              tw_error* error) TW_NOEXCEPT;
+/** Stores the result of a config of the caller's choice, given as a JSON object with a value of
+ *  each parameter. The search learns from it.
+ *  Errors: as tw_tuning_tell; TW_INVALID_ARGUMENT for a config that is not in the space. */
+TW_API tw_code tw_tuning_record(tw_tuning* task, const char* config, const tw_measurement* result,
+                                tw_error* error) TW_NOEXCEPT;
+
+/** Records of a task, of all its environments and spaces, in the order of their insertion. */
+typedef struct tw_records tw_records;
+/** Errors: TW_UNAVAILABLE, TW_CORRUPT of the store. */
+TW_API tw_code tw_tuning_records(tw_tuning* task, tw_records** out, tw_error* error) TW_NOEXCEPT;
+TW_API void tw_records_free(tw_records* records) TW_NOEXCEPT;
+TW_API size_t tw_records_count(const tw_records* records) TW_NOEXCEPT;
+typedef struct tw_trial {
+  uint32_t struct_size;
+  int32_t verdict;         /* TW_VERDICT_ */
+  const char* id;          /* 32 hexadecimal digits; the same in every copy of the record */
+  const char* config;      /* JSON, as tw_proposal_json */
+  const char* environment; /* JSON, as in tw_tuning_options; of a CPU its fingerprint */
+  const char* reason;      /* "" if ok */
+  const char* metric;      /* of value and samples */
+  const char* others;      /* values of the other metrics, a JSON object; "" for none */
+  double value;            /* estimate from the samples; 0 after a failure */
+  double noise;            /* relative half-width of its 95 % interval */
+  double max_abs_error;
+  double measured_unix_seconds;
+  size_t sample_count;
+  const double* samples;
+} tw_trial;
+#define TW_TRIAL_INIT \
+  { sizeof(tw_trial), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+/** Errors: TW_INVALID_ARGUMENT if there is no such index. */
+TW_API tw_code tw_records_at(const tw_records* records, size_t index, tw_trial* out,
+                             tw_error* error) TW_NOEXCEPT;
+
+/** Queries for the best config of the task in its environment, with the task's description: the
+ *  sources of the catalog need not have records of it. options: as of tw_query_key.
+ *  Errors: as tw_query_key. */
+TW_API tw_code tw_query_tuning(tw_catalog* catalog, const tw_tuning* task,
+                               const tw_query_options* options, tw_answer** out,
+                               tw_error* error) TW_NOEXCEPT;
+
 /* ---- Compiled models. Runs output of `tilewright compile`. Opening a model runs its code: open
  * only models that you trust like a plug-in. */
 
@@ -397,6 +667,13 @@ TW_API tw_code tw_model_output(const tw_model* model, size_t index, tw_tensor_in
 /** Sets the number of threads of later runs, including the calling one.
  *  Errors: TW_INVALID_ARGUMENT below 1; TW_UNAVAILABLE if they cannot be started. */
 TW_API tw_code tw_model_set_threads(tw_model* model, int32_t threads, tw_error* error) TW_NOEXCEPT;
+/** Sets the size of a dimension that the model leaves open (compile --dim batch=1..64). Inputs and
+ *  outputs are then described, and run, with this size; before, with the least. The shapes that
+ *  tw_model_input and tw_model_output returned change with it. Allocates nothing.
+ *  Errors: TW_INVALID_ARGUMENT if there is no such dimension, or for a size outside of its range.
+ */
+TW_API tw_code tw_model_set_size(tw_model* model, const char* dimension, int64_t size,
+                                 tw_error* error) TW_NOEXCEPT;
 /** Runs the model once, with one buffer per input and output, in order, of exactly their sizes.
  *  Errors: TW_INVALID_ARGUMENT naming the tensor; TW_NO_MEMORY; TW_UNAVAILABLE; TW_INTERNAL if an
  *  operator fails. */

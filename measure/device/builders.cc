@@ -3,7 +3,7 @@
 
 #include "measure/device/builders.h"
 
-#include "measure/device/cuda_candidate.h"
+#include "measure/device/grid_candidate.h"
 #include "measure/device/vta_candidate.h"
 #include "src/base/files/file.h"
 #include "src/codegen/codegen.h"

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "measure/device/cuda_candidate.h"
+#include "measure/device/grid_candidate.h"
 #include "measure/device/vta_candidate.h"
 #include "src/target/device.h"
 
@@ -16,6 +16,7 @@ std::unique_ptr<DeviceRunner> MakeOne(const RunWorkerSettings& settings) {
 
 using MakeRunner = std::unique_ptr<DeviceRunner> (*)(const RunWorkerSettings&);
 constexpr std::array kRunners = {DeviceTableRow<MakeRunner>{"cuda", &MakeOne<CudaRunner>},
+                                 DeviceTableRow<MakeRunner>{"opencl", &MakeOne<OpenClRunner>},
                                  DeviceTableRow<MakeRunner>{"vta", &MakeOne<VtaRunner>}};
 
 }  // namespace

@@ -87,7 +87,7 @@ T ExtremeElement(std::uint32_t bits24) {
 Tensor MakeTensor(const TensorType& type, std::string_view name, bool extreme, double scale = 1) {
   Tensor tensor(type);
   const std::uint64_t seed = Fnv1a64(name);
-  if (type.dtype == kFloat16) {
+  if (type.dtype.is_half()) {
     for (std::int64_t i = 0; i < tensor.elements(); ++i) {
       const std::uint32_t bits = SeededElement(seed, static_cast<std::size_t>(i));
       tensor.Set(i, extreme ? ExtremeElement<float>(bits) * scale : RandomElement<float>(bits));
@@ -263,8 +263,10 @@ Status CheckInputMemory(const Workload& workload, const Epilogue& epilogue,
   std::int64_t bytes = 2 * kSets * workload.data.bytes() + (kSets + 1) * result.bytes();
   if (workload.has_weight()) bytes += (2 * kSets - 1) * workload.weight.bytes();
   for (const EpilogueStep& step : epilogue.steps) {
-    if (step.operand != OperandKind::kTensor) continue;  // others have one value per channel
-    bytes += 2 * kSets * TensorType{output.shape, step.operand_dtype}.bytes();
+    const bool whole = step.operand == OperandKind::kTensor;
+    if (!whole && step.operand != OperandKind::kBroadcast) continue;  // few values per channel
+    auto shape = whole ? output.shape : step.BroadcastShape(output.shape);
+    bytes += 2 * kSets * TensorType{std::move(shape), step.operand_dtype}.bytes();
   }
   return CheckMemory("out of memory: measuring " + workload.Key(), bytes, available);
 }
@@ -307,6 +309,7 @@ Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& 
     if (!step.has_parameter()) continue;
     TensorType type{{channels}, step.operand_dtype};
     if (step.operand == OperandKind::kTensor) type.shape = output.shape;
+    if (step.operand == OperandKind::kBroadcast) type.shape = step.BroadcastShape(output.shape);
     inputs.operands.push_back(MakeTensor(type, "operand" + std::to_string(i), extreme));
     RestrictOperand(step.op.kind, inputs.operands.back());
   }
@@ -341,11 +344,20 @@ Result<std::uint64_t> SecretSeed() {
   return seed;
 }
 
-const TensorType& DataTypeOf(const Workload& workload) {
-  return workload.op == OpKind::kExpression ? workload.expression.inputs[0].type : workload.data;
+const TensorType& FreshTypeOf(const Workload& workload) {
+  return workload.op == OpKind::kExpression
+             ? workload.expression.inputs[FreshInputOf(workload)].type
+             : workload.data;
 }
 
 }  // namespace
+
+std::size_t FreshInputOf(const Workload& workload) {
+  if (workload.op != OpKind::kExpression) return 0;
+  const auto& inputs = workload.expression.inputs;
+  const auto found = std::ranges::find(inputs, false, &ExpressionInput::constant);
+  return found == inputs.end() ? 0 : static_cast<std::size_t>(found - inputs.begin());
+}
 
 Result<ExpectedResults> EvaluateExpected(const Workload& workload, const Epilogue& epilogue,
                                          int threads) {
@@ -364,7 +376,8 @@ Result<FreshCheck> MakeFreshCheck(const Workload& workload, const Epilogue& epil
   // Few enough that a check of some elements does not distinguish them from the random set, and
   // enough that results differ where a maximum or a clip hides most of them.
   constexpr std::int64_t kOneOf = 64, kMin = 64;
-  Tensor& data = inputs.data;
+  const std::size_t changed = FreshInputOf(workload);
+  Tensor& data = changed == 0 ? inputs.data : inputs.operands[changed - 1];
   const std::int64_t elements = data.elements();
   const std::int64_t one_of = std::clamp<std::int64_t>(elements / kMin, 1, kOneOf);
   const std::size_t bytes = static_cast<std::size_t>(data.dtype().bytes());
@@ -483,11 +496,11 @@ Result<ExpectedResults> ReadExpected(const std::string& path, const Workload& wo
   const bool there = ::stat(path.c_str(), &info) == 0;
   const std::size_t least = header.size() + each * kInputSets.size() + sizeof(std::int64_t);
   const std::size_t with_fresh =
-      least + static_cast<std::size_t>(DataTypeOf(workload).bytes()) + each;
+      least + static_cast<std::size_t>(FreshTypeOf(workload).bytes()) + each;
   const auto is_size = [&](std::size_t size) {
     return of_expression ? size >= least : size == least || size == with_fresh;
   };
-  const Status no_reference = Corrupt(path + ": is no reference result of " + workload.Key());
+  const Status no_reference = Corrupt(path + ": is not a reference result of " + workload.Key());
   if (there && (!S_ISREG(info.st_mode) || !is_size(static_cast<std::size_t>(info.st_size)))) {
     return no_reference;
   }
@@ -502,7 +515,7 @@ Result<ExpectedResults> ReadExpected(const std::string& path, const Workload& wo
   if (!TakeNumber(contents, place, has_fresh)) return no_reference;
   if (has_fresh == 1) {
     FreshCheck read;
-    read.data = Tensor(DataTypeOf(workload));
+    read.data = Tensor(FreshTypeOf(workload));
     if (!TakeTensor(contents, place, read.data) ||
         !TakeBounded(contents, place, type, of_expression, read.expected)) {
       return no_reference;

@@ -53,11 +53,17 @@ using ExpectedResults = std::array<BoundedTensor, kInputSets.size()>;
 Result<ExpectedResults> EvaluateExpected(const Workload& workload, const Epilogue& epilogue,
                                          int threads);
 
-/// Check of a kernel's last timed run. The system's random generator replaces some elements of the
-/// random set's data. A kernel that returns a cached result computes a wrong one.
+/// Returns the number of the input that a fresh check changes: 0, the data; of an expression the
+/// first input that is not a constant, because timed calls read constants in other places
+/// (ColdWeights).
+std::size_t FreshInputOf(const Workload& workload);
+
+/// Check of a kernel's last timed run. The system's random generator replaces some elements of one
+/// input of the random set (FreshInputOf). A kernel that returns a cached result computes a wrong
+/// one.
 struct FreshCheck {
-  Tensor data;             ///< in the workload's layout
-  BoundedTensor expected;  ///< the result with this data and the other tensors of the random set
+  Tensor data;             ///< the changed input, in the workload's layout
+  BoundedTensor expected;  ///< the result with this input and the other tensors of the random set
 };
 /// Draws a new check with each call. Errors: those of MakeAnchorInputs; kUnavailable if the
 /// system's random generator fails.

@@ -53,6 +53,13 @@ bool IsData(const KernelParameter& parameter) {
          (parameter.role == ParameterRole::kInput && parameter.operand == 0);
 }
 
+/// Returns true if the fresh check changes this input.
+bool IsFresh(const Workload& workload, const KernelParameter& parameter) {
+  return parameter.role == ParameterRole::kData ||
+         (parameter.role == ParameterRole::kInput &&
+          static_cast<std::size_t>(parameter.operand) == FreshInputOf(workload));
+}
+
 Result<GuardedMemory> SecretCopy(const Tensor& tensor) {
   TW_ASSIGN_OR_RETURN(auto memory, GuardedMemory::Create(tensor.bytes()));
   if (tensor.bytes() > 0) {
@@ -81,7 +88,7 @@ Tensor CopyOf(const GuardedMemory& memory, const TensorType& type) {
   return tensor;
 }
 
-/// The workload's own tensor for an input of the kernel.
+/// Returns the workload's own tensor for an input of the kernel.
 const Tensor& SourceOf(const AnchorInputs& inputs, const KernelParameter& parameter) {
   if (IsData(parameter)) return inputs.data;
   if (IsMadeOfWeight(parameter.role)) return inputs.weight;
@@ -226,7 +233,7 @@ Result<const GuardedMemory*> OperandCache::FindFreshInput(const KernelSpec& kern
   auto found = pieces_.find(key);
   if (found == pieces_.end()) {
     const auto random = static_cast<std::size_t>(InputSet::kRandom);
-    Tensor data = CopyOf(*source.fresh_data, source.inputs[random].data.type());
+    Tensor data = CopyOf(*source.fresh_data, SourceOf(source.inputs[random], parameter).type());
     auto tensor = ParameterTensor(kernel.workload, kernel.signature, input, data);
     WipeTensor(data);
     TW_RETURN_IF_ERROR(tensor);
@@ -246,7 +253,7 @@ Status OperandCache::FindFresh(const KernelSpec& kernel, const Source& source,
                                             kernel.signature.inputs().end());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     kernel_operands.fresh.push_back(nullptr);
-    if (!IsData(inputs[i])) continue;
+    if (!IsFresh(kernel.workload, inputs[i])) continue;
     TW_ASSIGN_OR_RETURN(auto memory, FindFreshInput(kernel, source, i));
     kernel_operands.fresh.back() = memory;
   }
@@ -282,7 +289,7 @@ void OperandCache::Evict() {
     for (const auto& [key, piece] : secret_) bytes += piece.result.bytes();
     return bytes;
   };
-  // The last_used of a map's oldest entry, which is dropped if it is the oldest of all.
+  // Returns the least recently used entry of a map.
   const auto oldest = [](auto& map) {
     return std::min_element(map.begin(), map.end(), [](const auto& a, const auto& b) {
       return a.second.last_used < b.second.last_used;

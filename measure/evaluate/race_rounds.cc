@@ -18,7 +18,7 @@ constexpr double kLastPauseSeconds = 0.2;
 
 RaceJudge RunRaceRounds(const RunOrder& order, Clock& clock,
                         const std::function<std::vector<double>(std::size_t)>& step,
-                        const std::function<RoundInterference()>& probe_times) {
+                        const std::function<RoundInterference()>& probe_round) {
   const std::size_t count = order.items.size();
   std::vector<double> known;
   std::size_t anchor = RaceJudge::kNoAnchor;
@@ -33,7 +33,7 @@ RaceJudge RunRaceRounds(const RunOrder& order, Clock& clock,
   const double deadline = start + seconds;
   const double wait_deadline = deadline + order.wait_seconds;
   double pause = 0;
-  RoundInterference before = probe_times();
+  RoundInterference before = probe_round();
   while (!judge.converged()) {
     const double now = clock.MonotonicSeconds();
     const bool over = now >= deadline || judge.clean_rounds() >= kCleanRounds;
@@ -45,14 +45,14 @@ RaceJudge RunRaceRounds(const RunOrder& order, Clock& clock,
                   : std::clamp(2 * pause, kFirstPauseSeconds, kLastPauseSeconds);
       if (pause > 0 && now + pause < wait_deadline) {
         clock.SleepSeconds(pause);
-        before = probe_times();
+        before = probe_round();
       }
     }
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t racer = (i + judge.rounds()) % count;
       if (!judge.IsOut(racer)) judge.Add(racer, step(racer));
     }
-    const RoundInterference after = probe_times();
+    const RoundInterference after = probe_round();
     judge.EndRound(before.With(after));
     before = after;
   }

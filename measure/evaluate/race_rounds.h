@@ -16,7 +16,7 @@ namespace tilewright::measure {
 /// samples of a slice; none if the contender has failed.
 RaceJudge RunRaceRounds(const RunOrder& order, Clock& clock,
                         const std::function<std::vector<double>(std::size_t)>& step,
-                        const std::function<RoundInterference()>& probe_times);
+                        const std::function<RoundInterference()>& probe_round);
 
 /// Writes the judge's results into the replies that are ok.
 void ApplyRaceResults(const RaceJudge& judge, std::vector<RunReply>& replies);

@@ -22,4 +22,7 @@ struct Address {
 Result<std::unique_ptr<Broker>> Connect(const Address& address, const std::string& client,
                                         std::function<void(const std::string&)> on_note = {});
 
+/// Returns false if this program was built without the NATS library.
+bool IsNatsBuiltIn();
+
 }  // namespace tilewright::measure::fleet

@@ -342,14 +342,14 @@ void Dispatcher::ExpireLeases(double now) {
   for (const std::uint64_t sequence : lease_table_.Expire(now, settings_.lease_seconds))
     HandleLoss(sequence);
   // A direct order without a confirmation did not arrive.
-  std::vector<std::uint64_t> unclaimed_audits;
+  std::vector<std::uint64_t> lost_orders;
   for (const std::uint64_t sequence : lease_table_.direct()) {
     const LeaseTable::Entry& entry = *lease_table_.Find(sequence);
     const bool late = now - entry.queued_at > kLastSeenSeconds;
     const bool over = contexts_.at(sequence).limit_at > 0 && now > contexts_.at(sequence).limit_at;
-    if (!entry.done && ((!entry.leased && late) || over)) unclaimed_audits.push_back(sequence);
+    if (!entry.done && ((!entry.leased && late) || over)) lost_orders.push_back(sequence);
   }
-  for (const std::uint64_t sequence : unclaimed_audits) HandleLoss(sequence);
+  for (const std::uint64_t sequence : lost_orders) HandleLoss(sequence);
 }
 
 void Dispatcher::ExtendLeases(double now) {

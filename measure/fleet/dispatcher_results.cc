@@ -10,6 +10,7 @@
 #include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/device.h"
+#include "src/tensor/open_workload.h"
 #include "src/tensor/work.h"
 
 namespace tilewright::measure::fleet {
@@ -50,7 +51,7 @@ std::string NotBuiltReason(const Order& order, const Trial& trial, const Built& 
   if (DeviceTraitsOf(target).loops && kernel.symbol != kCandidateSymbol) {
     return "it built another kernel: " + kernel.symbol;
   }
-  for (const CudaLaunch& launch : kernel.launches) {
+  for (const GridLaunch& launch : kernel.launches) {
     if (!launch.kernel.starts_with(kCandidateSymbol)) {
       return "it launches another kernel: " + launch.kernel;
     }
@@ -300,7 +301,8 @@ void Dispatcher::Accept(LeaseTable::Entry& entry, const DeviceName& device, Orde
       trial.finished_unix_seconds = clock_.UnixSeconds();
       return Finish(entry, std::move(trial));
     }
-    if (entry.order.stage == Stage::kWhole && why == kNoBuilder) {
+    const bool program = IsOpen(entry.order.candidates.front().task.workload);
+    if (entry.order.stage == Stage::kWhole && why == kNoBuilder && !program) {
       Split();
       if (split_) entry.order.stage = Stage::kBuild;
     }

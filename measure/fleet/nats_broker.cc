@@ -496,6 +496,8 @@ void NatsBroker::TakeAnswer(natsMsg* message, const std::string& subject, std::s
 
 }  // namespace
 
+bool IsNatsBuiltIn() { return true; }
+
 Result<std::unique_ptr<Broker>> Connect(const Address& address, const std::string& client,
                                         std::function<void(const std::string&)> on_note) {
   TW_RETURN_IF_ERROR(CheckName("the user of the fleet", address.user));

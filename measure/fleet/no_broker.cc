@@ -7,8 +7,10 @@ namespace tilewright::measure::fleet {
 Result<std::unique_ptr<Broker>> Connect(const Address& /*address*/, const std::string& /*client*/,
                                         std::function<void(const std::string&)> /*on_note*/) {
   return Unsupported(
-      "this program was built without the library of NATS: install libnats-dev (on Debian) and "
-      "build it again");
+      "this program was built without fleet support (NATS): run scripts/setup.sh --with-fleet, or "
+      "install libnats-dev and nats-server, and build it again");
 }
+
+bool IsNatsBuiltIn() { return false; }
 
 }  // namespace tilewright::measure::fleet

@@ -139,11 +139,24 @@ struct BuiltCodec {
   }
 };
 
+/// Codec of the name of a metric: "seconds", or of an open task "size[B]".
+struct MetricCodec {
+  Json Write(const std::string& text) const { return text; }
+  void Read(JsonReader& reader, const char* name, const Json& json, std::string& text) const {
+    constexpr std::size_t kMaxMetric = 64;
+    PlainCodec().Read(reader, name, json, text);
+    const bool valid =
+        !text.empty() && text.size() <= kMaxMetric &&
+        std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f && c != '"'; });
+    if (!valid) reader.Fail(name, "is not a metric");
+  }
+};
+
 struct DescribeTrial {
   void operator()(auto& fields, auto& trial) const {
     fields("outcome", trial.outcome, OutcomeCodec());
     fields("reason", trial.reason, PrintableCodec());
-    fields("metric", trial.metric, NameCodec());
+    fields("metric", trial.metric, MetricCodec());
     fields("samples", trial.samples, ListCodec(NumberOrZeroCodec(), kMaxSamples));
     fields.Require(AreTimes(trial.samples), "a sample is none");
     fields("value", trial.value, kNotNegative);
@@ -198,7 +211,7 @@ static void Describe(auto& fields, DescribedAs<Order> auto& order) {
   fields.Require(count == 1 || race, std::to_string(count) + " candidates");
   if (race) {
     fields("known", order.known_seconds, ListCodec(NumberOrZeroCodec(), kMaxCandidates));
-    fields.Require(AreTimes(order.known_seconds), "known is no list of times");
+    fields.Require(AreTimes(order.known_seconds), "known is not a list of times");
     fields("anchor", order.anchor, AnchorCodec());
     fields.Require(order.anchor.value_or(0) < count, "anchor is none");
     fields("race", order.race_seconds, kSeconds);

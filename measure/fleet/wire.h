@@ -21,8 +21,9 @@ namespace tilewright::measure::fleet {
 /// Version of the wire format. Raise it when the meaning of a message changes, or of a workload's
 /// key in it. A worker or tuner of another version receives a refusal. 2: keys contain
 /// reduced-range weights. 3: timing with cold weights. 4: a kernel's artifact has the same bytes on
-/// every build machine.
-inline constexpr std::int64_t kWireVersion = 4;
+/// every build machine. 5: keys contain bfloat16, epilogues operands that broadcast. 6: orders of
+/// open tasks, and the programs of a worker.
+inline constexpr std::int64_t kWireVersion = 6;
 
 /// Maximum length of each kind of message, in bytes.
 inline constexpr std::size_t kMaxOrderBytes = std::size_t{512} << 10;
@@ -31,6 +32,9 @@ inline constexpr std::size_t kMaxSmallBytes = std::size_t{64} << 10;
 /// Maximum size of an artifact, and of all artifacts of one order together, in bytes.
 inline constexpr std::int64_t kMaxArtifactBytes = std::int64_t{32} << 20;
 inline constexpr std::int64_t kMaxOrderArtifactBytes = std::int64_t{128} << 20;
+
+/// Maximum number of open tasks that a worker lists.
+inline constexpr std::size_t kMaxPrograms = 256;
 
 /// Work that an order requests for its candidates.
 enum class Stage : std::uint8_t {
@@ -118,6 +122,8 @@ struct Announcement {
   int build_slots = 0, measure_slots = 0;  ///< number of orders it takes at a time
   double resolution = 0;                   ///< see Measurer
   double probe_seconds = 0;  ///< recent duration of a constant piece of work; 0: unknown
+  /// Keys of the open tasks that the worker's configuration lists; empty: it measures kernels.
+  std::vector<std::string> programs;
   DeviceState state = DeviceState::kReady;
   std::int64_t held = 0, done = 0;  ///< number of orders
   double busy_seconds = 0;          ///< of the device, since the worker started

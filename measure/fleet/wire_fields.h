@@ -83,11 +83,11 @@ struct NameCodec {
   Json Write(const std::string& text) const { return text; }
   void Read(JsonReader& reader, const char* name, const Json& json, std::string& text) const {
     PlainCodec().Read(reader, name, json, text);
-    if (!IsName(text)) reader.Fail(name, "is no name");
+    if (!IsName(text)) reader.Fail(name, "is not a name");
   }
 };
 
-inline constexpr NumberCodec kSeconds = {0, kMaxSeconds, "is no time"};
+inline constexpr NumberCodec kSeconds = {0, kMaxSeconds, "is not a time"};
 inline constexpr NumberCodec kNotNegative = {0, std::numeric_limits<double>::max(), "is negative"};
 /// Codecs of counts, and of numbers of epochs and orders.
 inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;

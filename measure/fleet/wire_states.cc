@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxExcluded = 512;
 constexpr std::size_t kMaxDeviceName = 2 * 64 + 1;  // two names and a dot
+constexpr std::size_t kMaxProgramKey = 128;
 constexpr RangeCodec<int> kSlots = {0, 4096};
 constexpr std::array<const char*, 3> kStates = {"ready", "draining", "quarantined"};
 
@@ -36,6 +37,8 @@ static void Describe(auto& fields, DescribedAs<Announcement> auto& announcement)
   fields("measure_slots", announcement.measure_slots, kSlots);
   fields("resolution", announcement.resolution, kNotNegative);
   fields.Optional("canary", announcement.probe_seconds > 0, announcement.probe_seconds, kSeconds);
+  fields.Optional("programs", !announcement.programs.empty(), announcement.programs,
+                  ListCodec(ShortTextCodec{kMaxProgramKey}, kMaxPrograms));
   fields("state", announcement.state, EnumCodec{kStates});
   fields("held", announcement.held, kCount);
   fields("done", announcement.done, kCount);

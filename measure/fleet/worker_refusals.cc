@@ -9,6 +9,7 @@
 #include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/device.h"
+#include "src/tensor/open_workload.h"
 #include "src/tensor/work.h"
 
 namespace tilewright::measure::fleet {
@@ -45,6 +46,7 @@ std::string WorkerCore::PermanentRefusalReason(const Order& order, bool builds) 
   if (!device.machine_code && !device.launches_grids && device.loops) {
     return "no code is made for its target, " + target.ToString();
   }
+  if (builds && IsOpen(candidate.task.workload)) return "an open task is built where it runs";
   const Work work = WorkOf(candidate.task.workload);
   if (!(work.operations <= kMaxOperations) || work.bytes < 0 || work.bytes > kMaxTensorBytes) {
     return "its operator is too large: " + candidate.task.workload.Key();

@@ -2,7 +2,7 @@
 
 #include "measure/line_io.h"
 #include "measure/supervisor/transport.h"
-#include "src/base/subprocess.h"
+#include "src/base/process/subprocess.h"
 
 namespace tilewright::measure {
 

@@ -14,21 +14,18 @@
 #include "measure/supervisor/core_assignment.h"
 #include "measure/supervisor/supervisor.h"
 #include "src/base/files/locked_temp_dir.h"
-#include "src/base/subprocess.h"
+#include "src/base/process/subprocess.h"
+#include "src/base/shell/quote.h"
 #include "src/base/thread.h"
+#include "src/runtime/cpu_limit.h"
 #include "src/target/library.h"
+#include "src/tensor/open_workload.h"
 
 namespace tilewright::measure {
 namespace {
 
-std::string ShellQuoted(const std::string& text) {
-  std::string quoted = "'";
-  for (char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-/// A runner on another machine leaves all cores to the builders. Simulated counts do not depend on
-/// other work on the core. Nor does a GPU's clock, whose runner only waits.
+/// Returns the cores of builders and runner. Reserves cores only for timing on this CPU, not for
+/// remote runners, simulated counts or a GPU, whose runner only waits.
 CoreAssignment CoresFor(const ProcessMeasurerSettings& settings) {
   const std::vector<int> allowed = AllowedCores();
   if (settings.remote) return CoreAssignment{{}, allowed, {}, {}, {}};
@@ -95,9 +92,11 @@ Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(ProcessMeasurer
   CoreAssignment cores = CoresFor(settings);
   if (!cores.note.empty() && settings.on_core_shared) settings.on_core_shared(cores.note);
   if (settings.builders <= 0) {
-    // This process works, too, where builders have all cores.
+    // If the builders may use all cores, leave one to this process.
     const std::size_t busy = settings.remote || settings.counts ? 1 : 0;
     settings.builders = std::clamp(static_cast<int>(cores.builders.size() - busy), 1, 8);
+    // Leave a processor of the container's CPU quota, so that the runner is not throttled.
+    settings.builders = std::clamp(TwUsableCpus() - 1, 1, settings.builders);
     settings.opportunistic_builder = !settings.remote && cores.builders != cores.runner &&
                                      static_cast<int>(cores.builders.size()) == settings.builders;
     if (settings.opportunistic_builder) ++settings.builders;
@@ -255,6 +254,7 @@ std::vector<int> ProcessMeasurer::worker_pids() const {
 }
 
 std::string ReproduceCommand(const Candidate& candidate) {
+  if (IsOpen(candidate.task.workload)) return {};
   std::string command = "tilewright measure --task " + ShellQuoted(candidate.task.workload.Key()) +
                         " --target " + ShellQuoted(candidate.task.target.ToString()) +
                         " --template " + candidate.template_key + " --config " +

@@ -132,7 +132,7 @@ class ProcessMeasurer final : public Measurer {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Returns a shell command line that measures the trial's candidate again.
+/// Returns a shell command line that measures a candidate again; empty for one of an open task.
 std::string ReproduceCommand(const Candidate& candidate);
 
 }  // namespace tilewright::measure

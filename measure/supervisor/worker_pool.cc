@@ -54,7 +54,7 @@ void WorkerPool::HandleInput(Worker& worker) {
   while (const auto line = worker.transport().Next()) {
     const Status handled = HandleLine(worker, *line);
     if (handled.ok()) continue;
-    return Lose(worker, "sent something that is no message: " + handled.message(), false);
+    return Lose(worker, "sent something that is not a message: " + handled.message(), false);
   }
   if (!worker.connected()) return;  // its message ended it
   if (!open.ok()) {

@@ -132,7 +132,7 @@ std::optional<Failure> CandidateProcess::WaitForAnswer() {
       const ssize_t count = ::read(answer_fd_, &answer, 1);
       if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (count == 1 && answer == kStepDone) return std::nullopt;
-      if (count == 1) return Failure{Outcome::kRunFailed, "sent something that is no reply"};
+      if (count == 1) return Failure{Outcome::kRunFailed, "sent something that is not a reply"};
       return DescribeExit();
     }
     if (!IsHanging()) continue;

@@ -13,7 +13,7 @@
 #include "measure/sandbox/read_allowlist.h"
 #include "measure/worker/cold_weights.h"
 #include "measure/worker/exchange.h"
-#include "src/base/subprocess.h"
+#include "src/base/process/subprocess.h"
 
 // Process of one candidate, forked from the runner. It isolates overwritten memory, leftover
 // threads and crashes of the candidate, and the runner keeps its tensors.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "measure/evaluate/inputs.h"
 #include "src/base/math.h"
 #include "src/target/device.h"
 
@@ -25,7 +26,7 @@ bool IsWeight(const Workload& workload, const KernelParameter& parameter) {
     const auto input = static_cast<std::size_t>(parameter.operand);
     // Wide integers may be indices into another tensor, and their values affect the time.
     const DataType dtype = parameter.type.dtype;
-    return input < inputs.size() && inputs[input].constant &&
+    return input < inputs.size() && inputs[input].constant && input != FreshInputOf(workload) &&
            (dtype.is_float() || dtype.bytes() == 1);
   }
   // The network computes both operands of these.

@@ -9,7 +9,7 @@
 #include <array>
 #include <cstdio>
 
-#include "src/base/subprocess.h"
+#include "src/base/process/subprocess.h"
 
 namespace tilewright::measure {
 namespace {

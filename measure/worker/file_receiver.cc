@@ -26,7 +26,7 @@ Status AppendFile(const std::string& path, std::string_view bytes, bool anew) {
 }  // namespace
 
 Status FileReceiver::Receive(const FileChunk& part) {
-  if (!IsPlainName(part.name)) return Corrupt("message: '" + part.name + "' is no file name");
+  if (!IsPlainName(part.name)) return Corrupt("message: '" + part.name + "' is not a file name");
   if (!part.first && part.name != open_) return Corrupt("message: a part of no file");
   if (!folder_) {
     TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-runner"));

@@ -144,7 +144,7 @@ std::optional<Failure> ForkedKernel::Answered() const {
     case StepResult::kOutOfBoundsWrite:
       return failed(DescribeDamage(first, static_cast<int>(second)));
   }
-  return failed("sent something that is no reply");
+  return failed("sent something that is not a reply");
 }
 
 const GuardedMemory& ForkedKernel::ContentsOf(InputSet set, std::size_t input) const {

@@ -12,7 +12,7 @@
 #include "measure/sandbox/sandbox.h"
 #include "measure/worker/parallel.h"
 #include "src/base/files/file.h"
-#include "src/base/subprocess.h"
+#include "src/base/process/subprocess.h"
 #include "src/runtime/loader.h"
 #include "src/target/device.h"
 

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "measure/calibration.h"
-#include "measure/device/cuda_candidate.h"
 #include "measure/device/device_runner.h"
+#include "measure/device/grid_candidate.h"
 #include "measure/device/vta_candidate.h"
 #include "measure/kernel_message.h"
 #include "measure/messages.h"
@@ -56,7 +56,7 @@ std::string OwnTarget() {
 Status CheckPlain(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return {};
-  return Corrupt("message: " + path + " is no plain file");
+  return Corrupt("message: " + path + " is not a plain file");
 }
 
 /// Memory level that determines a kernel's time, and the bytes that it reads there.

@@ -6,8 +6,8 @@ namespace tilewright::cli {
 
 void DeviceArgument::Declare(CLI::App& app) {
   app.add_option("--device", device,
-                 "What code for CUDA runs on: number of a GPU (default 0), or simt, an emulator of "
-                 "its threads, which verifies but has no times");
+                 "Device for CUDA code: number of a GPU (default 0), or simt, an emulator on the "
+                 "CPU that verifies but does not time");
 }
 
 }  // namespace tilewright::cli

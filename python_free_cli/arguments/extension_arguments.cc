@@ -6,6 +6,7 @@
 
 #include "python_free_cli/print.h"
 #include "records/package/installed.h"
+#include "search/job.h"
 #include "src/base/files/file.h"
 #include "src/plugins/load_schedule.h"
 #include "src/session/record_sources.h"
@@ -24,16 +25,16 @@ constexpr std::array<std::string_view, 15> kTakers = {
 void AddOption(CLI::App& command, ExtensionArguments& extensions) {
   command
       .add_option("--plugin", extensions.plugins,
-                  "Library with templates and strategies of your own; several times for several")
+                  "Plugin: a shared library with templates and strategies; repeatable")
       ->allow_extra_args(false)
       ->type_name("FILE");
   command
       .add_option("--schedule", extensions.schedules,
-                  "Template of your own as a text (docs/schedules.md); several times for several")
+                  "Text schedule (docs/schedules.md); repeatable")
       ->allow_extra_args(false)
       ->type_name("FILE");
   if (command.get_name() == "child") {
-    command.add_option("--schedule-text", extensions.texts, "A schedule itself")
+    command.add_option("--schedule-text", extensions.texts, "Text of a schedule")
         ->allow_extra_args(false)
         ->group("");
   }
@@ -84,17 +85,19 @@ void LoadStoredSchedules(const CLI::App& command, plugins::Registries& registrie
   // `records check` reads the texts itself, and the write-ahead log next to the store before the
   // store is opened.
   if (name == "records" && command.got_subcommand("check")) return;
-  bool given = false;
+  std::vector<std::string> stores;
   for (const char* option : {"--records", "store", "stores", "from", "--compare"}) {
-    for (const std::string& path : GivenTo(command, option)) {
-      given = true;
-      if (!FileExists(path)) continue;
-      AddTextsOf(records::Store::Open(path, records::Store::Mode::kReadOnly), registries);
-    }
+    for (std::string& path : GivenTo(command, option)) stores.push_back(std::move(path));
+  }
+  for (const std::string& job : stores.empty() ? GivenTo(command, "--job") : decltype(stores)()) {
+    const auto settings = search::LoadJobSettings(registries.strategies, job);
+    if (settings.ok() && !settings->records.empty()) stores.push_back(settings->records);
   }
   const auto own = session::FindUserPaths();
-  if (!given && own.ok() && FileExists(own->records)) {
-    AddTextsOf(records::Store::Open(own->records, records::Store::Mode::kReadOnly), registries);
+  if (stores.empty() && own.ok()) stores.push_back(own->records);
+  for (const std::string& path : stores) {
+    if (!FileExists(path)) continue;
+    AddTextsOf(records::Store::Open(path, records::Store::Mode::kReadOnly), registries);
   }
   // The command reports invalid trust options; a schedule text alone has no effect.
   const auto policy = session::TrustOptions{GivenTo(command, "--key"), true}.Policy();

@@ -18,6 +18,7 @@
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
+#include "src/base/text/plural.h"
 #include "src/templates/device.h"
 
 namespace tilewright::cli {
@@ -50,6 +51,23 @@ double WeightOf(const search::JobSettings& settings) {
   return std::clamp(weight, kMin, kMax);
 }
 
+/// Whether devices of the class take orders of the open task, or of kernels if it is null.
+bool Serves(const FleetClass& one, const OpenTask* program) {
+  const std::vector<std::string>& listed = one.announcement.programs;
+  return program == nullptr ? listed.empty()
+                            : std::ranges::find(listed, program->key) != listed.end();
+}
+
+std::string NoDevice(const std::string& fleet, const OpenTask* program) {
+  if (program == nullptr) {
+    return "--fleet: found no device; start `tilewright worker --fleet " + fleet +
+           "` on a machine that has one";
+  }
+  return "--fleet: no worker lists the program " + program->key +
+         "; start `tilewright worker --fleet " + fleet +
+         " --program JOB.json` with a job file that has the same space and commands";
+}
+
 }  // namespace
 
 Result<fleet::Address> FleetAddress(const std::string& text) {
@@ -63,7 +81,7 @@ Result<fleet::Address> FleetAddress(const std::string& text) {
   auto contents = ReadFile(text, kMaxBytes);
   if (!contents.ok()) {
     return InvalidArgument("--fleet: " + text +
-                           ": neither an address (nats://host:4222) nor a file that has one: " +
+                           ": neither an address (nats://host:4222) nor a readable file: " +
                            contents.status().message());
   }
   auto json = ParseJson(*contents);
@@ -122,16 +140,15 @@ std::vector<FleetClass> FleetClasses(fleet::Broker& broker, double seconds) {
 
 void FleetArgument::Declare(CLI::App& app) {
   app.add_option("--fleet", fleet_,
-                 "Measure on the machines of a fleet: nats://host:4222, or a file that `tilewright "
-                 "fleet` wrote");
+                 "Measure on a fleet: nats://host:4222, or a file that `tilewright fleet` wrote");
   app.add_option("--fleet-class", class_name_,
-                 "Class of the devices, where several fit: as `tilewright fleet status` shows it");
+                 "Device class, if several match: as `tilewright fleet status` shows it");
   app.add_flag("--insecure", insecure_, kInsecureHelp);
-  priority_option_ = app.add_option("--priority", priority_, "Of a fleet's jobs: low, normal, high")
+  priority_option_ = app.add_option("--priority", priority_, "Priority among the jobs of the fleet")
                          ->check(CLI::IsMember({"low", "normal", "high"}));
-  share_option_ =
-      app.add_option("--share", share_, "Part of the fleet beside other jobs of the same priority")
-          ->check(CLI::Range(0.01, 100.0));
+  share_option_ = app.add_option("--share", share_,
+                                 "Relative share of the fleet among jobs of the same priority")
+                      ->check(CLI::Range(0.01, 100.0));
   app.add_option(
       "--broker-timeout", broker_timeout_,
       "Suspend the job if the broker is unreachable for this long; rerun the command to resume "
@@ -150,36 +167,37 @@ Status FleetArgument::Into(search::JobSettings& settings) const {
   return {};
 }
 
-Status FleetArgument::Connect(search::JobSettings& settings) {
+Status FleetArgument::Connect(search::JobSettings& settings, const OpenTask* program) {
   TW_ASSIGN_OR_RETURN(address_, FleetAddress(settings.fleet));
   TW_RETURN_IF_ERROR(CheckBroker(address_, insecure_));
   TW_ASSIGN_OR_RETURN(broker_, fleet::Connect(address_, "tilewright tune"));
   // A worker that is starting calibrates for a second or two.
-  constexpr double kAskSeconds = 0.7, kMaxSeconds = 20;
+  constexpr double kAskSeconds = 0.7, kMaxSeconds = 20, kOthersSeconds = 2;
   std::vector<FleetClass> classes;
   SystemClock clock;
-  const double until = clock.MonotonicSeconds() + kMaxSeconds;
+  const double began = clock.MonotonicSeconds();
+  double until = began + kMaxSeconds;
   do {
     classes = FleetClasses(*broker_, kAskSeconds);
+    if (!classes.empty()) until = began + kOthersSeconds;
+    std::erase_if(classes, [program](const FleetClass& one) { return !Serves(one, program); });
   } while (classes.empty() && clock.MonotonicSeconds() < until);
-  if (classes.empty()) {
-    return Unavailable("--fleet: no device is there; start `tilewright worker --fleet " +
-                       settings.fleet + "` on a machine that has one");
-  }
+  if (classes.empty()) return Unavailable(NoDevice(settings.fleet, program));
   const auto all = classes;
   if (!settings.fleet_class.empty()) {
     std::erase_if(classes, [&](const FleetClass& one) { return one.name != settings.fleet_class; });
   } else if (classes.size() > 1) {
     // The class of this machine, or of the simulator that the target names.
     auto target = Target::Parse(settings.target);
-    const auto device =
-        target.ok() ? DeviceFor(*target) : Result<DeviceFingerprint>(ProbeHostCpu());
-    const std::string own = device.ok() ? fleet::ClassOf(*device) : "";
-    std::erase_if(classes, [&](const FleetClass& one) { return one.name != own; });
+    auto device = target.ok() ? DeviceFor(*target) : Result<DeviceFingerprint>(ProbeHostCpu());
+    std::erase_if(classes, [&](const FleetClass& one) {
+      // The class of a program also depends on the other programs of its workers.
+      if (device.ok() && program != nullptr) device->extra = one.device.extra;
+      return !device.ok() || fleet::ClassOf(*device) != one.name;
+    });
   }
   if (classes.size() != 1) {
-    return InvalidArgument("--fleet-class: expected one of the classes that are there:" +
-                           Listed(all));
+    return InvalidArgument("--fleet-class: expected one of the available classes:" + Listed(all));
   }
   class_ = classes.front();
   settings.fleet_class = class_.name;
@@ -206,6 +224,42 @@ fleet::DispatcherSettings FleetArgument::Settings(const search::JobSettings& set
   if (deadline.ok()) made.deadline_unix_seconds = *deadline;
   made.on_note = [](const std::string& text) { PrintErr("fleet: {}\n", text); };
   return made;
+}
+
+Json FleetJson(const measure::fleet::FleetMeasurer& fleet) {
+  const auto counts = fleet.dispatcher().counts();
+  Json json = {{"lost", counts.lost},
+               {"late", counts.late},
+               {"doubled", counts.duplicates},
+               {"sent_again", counts.resent},
+               {"refused", counts.refused},
+               {"foreign", counts.foreign},
+               {"revised", counts.revised},
+               {"baselines", counts.baselines},
+               {"checks", counts.checks},
+               {"checks_failed", counts.checks_failed},
+               {"rebuilt", counts.rebuilt},
+               {"unconfirmed", counts.unconfirmed},
+               {"took_workers_down", counts.poisoned},
+               {"longest_loss_seconds", counts.longest_recovery_seconds}};
+  json["winners"] = Json::array();
+  for (const auto& one : fleet.confirmations()) {
+    json["winners"].push_back({{"workload", one.workload},
+                               {"confirmed", one.unconfirmed_reason.empty()},
+                               {"doubt", one.unconfirmed_reason}});
+  }
+  return json;
+}
+
+void PrintFleet(const measure::fleet::FleetMeasurer& fleet) {
+  std::map<std::string, int> unconfirmed_reasons;
+  int confirmed = 0;
+  for (const auto& one : fleet.confirmations()) {
+    one.unconfirmed_reason.empty() ? ++confirmed : ++unconfirmed_reasons[one.unconfirmed_reason];
+  }
+  PrintOut("fleet: {} confirmed on a second device\n", Counted(confirmed, "winner"));
+  for (const auto& [unconfirmed_reason, count] : unconfirmed_reasons)
+    PrintOut("fleet: {} {}\n", count, unconfirmed_reason);
 }
 
 }  // namespace tilewright::cli

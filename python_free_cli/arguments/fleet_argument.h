@@ -1,13 +1,16 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "measure/fleet/connect.h"
 #include "measure/fleet/dispatcher.h"
+#include "measure/fleet/fleet_measurer.h"
 #include "search/job.h"
 #include "src/target/target.h"
+#include "src/templates/open/open_task.h"
 
 namespace CLI {
 class App;
@@ -40,10 +43,11 @@ class FleetArgument {
   Status Into(search::JobSettings& settings) const;
 
   /// Connects, and finds the class of devices that the target is for: `target` "native" becomes
-  /// theirs. Requires settings.fleet.
+  /// theirs. program: open task of the job, whose workers list it; may be null. Requires
+  /// settings.fleet.
   /// Errors: those of FleetAddress, CheckBroker and Connect; kInvalidArgument with the available
   /// classes if none matches.
-  Status Connect(search::JobSettings& settings);
+  Status Connect(search::JobSettings& settings, const OpenTask* program);
   bool connected() const { return broker_ != nullptr; }
   measure::fleet::Broker& broker() { return *broker_; }
   const FleetClass& chosen() const { return class_; }
@@ -61,5 +65,10 @@ class FleetArgument {
   std::unique_ptr<measure::fleet::Broker> broker_;
   FleetClass class_;
 };
+
+/// Returns what a fleet did in a job, and the winners that it could not confirm, as JSON.
+nlohmann::ordered_json FleetJson(const measure::fleet::FleetMeasurer& fleet);
+/// Prints the winners that were confirmed on a second device, and why others were not.
+void PrintFleet(const measure::fleet::FleetMeasurer& fleet);
 
 }  // namespace tilewright::cli

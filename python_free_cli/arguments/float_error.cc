@@ -6,8 +6,8 @@ namespace tilewright::cli {
 
 void FloatErrorArgument::Declare(CLI::App& app) {
   option = app.add_option("--float-error", value,
-                          "What kernels may do to floats: what stays within the bound of "
-                          "verification (Winograd too), or strict: order sums another way, no more")
+                          "Effect on float results: bounded (within the verification bound; allows "
+                          "Winograd) or strict (sums may only be reordered)")
                ->check(CLI::IsMember({"bounded", "strict"}))
                ->capture_default_str();
 }

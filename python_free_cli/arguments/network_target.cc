@@ -4,16 +4,18 @@
 
 #include "python_free_cli/arguments/reject_options.h"
 #include "python_free_cli/arguments/task_argument.h"
+#include "python_free_cli/print.h"
 #include "src/session/target.h"
 
 namespace tilewright::cli {
 
 void NetworkTarget::Declare(CLI::App& app) {
   app_ = &app;
-  app.add_option("--target", target,
-                 "vta: run the model file on a simulated VTA; cuda -arch=…: on a GPU (--device)");
+  app.add_option(
+      "--target", target,
+      "Run a model file on this target: vta (simulated), or 'cuda -arch=sm_80' (see --device)");
   app.add_option("--vta-config", vta_config,
-                 "Design of the VTA: a file, or sim, pynq, ultra96, … (configs/vta)");
+                 "Design of the VTA: a file, or a name such as sim or pynq");
   sources.Declare(app, "default");
 }
 
@@ -39,11 +41,11 @@ Status NetworkTarget::RefuseRecords(std::string_view why) const {
 }
 
 Status NetworkTarget::CheckUnused() const {
-  return RefuseRecords("needs --target vta or cuda, a library has its configs in it");
+  return RefuseRecords("needs --target vta or cuda; a library contains its configs");
 }
 
 Status NetworkTarget::CheckUnusedBy(const std::string& bundle) const {
-  const std::string why = bundle + " has its design and configs in it, expected the model file";
+  const std::string why = bundle + " contains its design and configs; expected the model file";
   TW_RETURN_IF_ERROR(RejectOptions(*app_, {"--target", "--vta-config"}, why));
   return RefuseRecords(why);
 }

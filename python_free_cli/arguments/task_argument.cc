@@ -7,14 +7,14 @@
 namespace tilewright::cli {
 
 void TargetArguments::Declare(CLI::App& app) {
-  app.add_option("--target", target,
-                 "What code is generated for: native, a board, or a target string")
+  app.add_option("--target", target, "Target: native, a board, or a target string")
       ->capture_default_str();
-  app.add_option("--threads", threads, "Threads a kernel may use")->capture_default_str();
+  app.add_option("--threads", threads, "Maximum number of threads of a kernel")
+      ->capture_default_str();
   app.add_option("--libs", libraries,
-                 "Libraries whose functions may take the place of kernels: dnnl; cudnn,cublas");
+                 "Libraries whose functions can replace kernels: dnnl; cudnn,cublas");
   app.add_option("--vta-config", vta_config,
-                 "Design of a VTA target: a file, or sim, pynq, ultra96, … (configs/vta)");
+                 "Design of a VTA target: a file, or a name such as sim or pynq");
 }
 
 Result<Target> TargetArguments::Parse() const {
@@ -27,14 +27,23 @@ Result<Target> TargetArguments::Parse() const {
 void TargetArguments::DeclareWithResiduals(CLI::App& app) {
   Declare(app);
   app.add_flag("--no-fuse-residuals", no_fuse_residuals,
-               "On a VTA, additions of residuals are tasks of their own");
+               "On a VTA, make residual additions separate tasks");
+}
+
+void TaskNumberArgument::Declare(CLI::App& app) {
+  app.add_option("--task", number, "Number of the task of a model file, as FILE#N")
+      ->check(CLI::NonNegativeNumber);
+}
+
+std::string TaskNumberArgument::Of(const std::string& file) const {
+  return number < 0 ? file : file + "#" + std::to_string(number);
 }
 
 void CandidateArguments::Declare(CLI::App& app) {
   app.add_option("--config", config,
-                 "Config index, or JSON of its values (default: the default config)");
-  app.add_option("--template", template_key, "Template key (default: the preferred one)");
-  app.add_option("--epilogue", epilogue, "Epilogue to fuse (default: the task's own)");
+                 "Config: its index, or its values as JSON (default: the default config)");
+  app.add_option("--template", template_key, "Template (default: the preferred one)");
+  app.add_option("--epilogue", epilogue, "Epilogue to fuse (default: that of the task)");
   target.DeclareWithResiduals(app);
   model.Declare(app);
 }
@@ -42,7 +51,7 @@ void CandidateArguments::Declare(CLI::App& app) {
 Result<CandidateArguments::Parsed> CandidateArguments::Parse(
     const TemplateRegistry& templates) const {
   TW_ASSIGN_OR_RETURN(auto parsed_target, target.Parse());
-  TW_ASSIGN_OR_RETURN(auto source, model.Source(task));
+  TW_ASSIGN_OR_RETURN(auto source, model.Source(number.Of(task)));
   TW_ASSIGN_OR_RETURN(auto parsed_task,
                       session::ParseTask(source, parsed_target, !target.no_fuse_residuals));
   if (!epilogue.empty()) {

@@ -29,10 +29,19 @@ struct TargetArguments {
   Result<Target> Parse() const;
 };
 
+/// `--task`: number of a task of a model file, for commands that take one task.
+struct TaskNumberArgument {
+  int number = -1;  ///< -1: not given
+  void Declare(CLI::App& app);
+  /// Returns the text of the task: FILE#N for a model file and a number.
+  std::string Of(const std::string& file) const;
+};
+
 /// Task, its target, and one config of it: the arguments of `lower` and `measure`.
 struct CandidateArguments {
   TargetArguments target;
   ModelArguments model;
+  TaskNumberArgument number;  ///< of `lower` only
   std::string task, template_key, config, epilogue;
   /// Declares all options except for the task.
   void Declare(CLI::App& app);

@@ -9,6 +9,7 @@
 #include "python_free_cli/print.h"
 #include "src/base/json.h"
 #include "src/runtime/cuda_driver.h"
+#include "src/runtime/opencl/device.h"
 #include "src/session/user_paths.h"
 #include "src/target/cpu.h"
 #include "src/target/device.h"
@@ -23,7 +24,7 @@ class TargetsCommand final : public Command {
  public:
   const char* name() const override { return "targets"; }
   const char* summary() const override {
-    return "Show this machine and the targets code can be made for";
+    return "Show this machine and the available targets, boards, libraries and templates";
   }
   const char* examples() const override {
     return "  tilewright targets\n  tilewright targets --json\n";
@@ -61,6 +62,7 @@ class TargetsCommand final : public Command {
     } else {
       out["cuda"]["missing"] = gpus.status().message();
     }
+    out["opencl"] = OpenClJson();
     const measure::SandboxGaps missing = measure::TestSandbox();
     out["sandbox"] = {
         {"system_calls", missing.system_calls.empty() ? "filtered" : missing.system_calls},
@@ -83,11 +85,12 @@ class TargetsCommand final : public Command {
     PrintOut("this machine  {} ({} cores; L1d {} KiB, L2 {} KiB, L3 {} KiB)\n", device.model,
              device.cores, device.l1d_bytes >> 10, device.l2_bytes >> 10, device.l3_bytes >> 10);
     PrintOut("native        {}\n", native.ToString());
-    PrintOut("sandbox       system calls: {}; Landlock: {}; namespace of its own: {}\n",
+    PrintOut("sandbox       system calls: {}; Landlock: {}; user namespace: {}\n",
              out["sandbox"]["system_calls"].get<std::string>(),
              out["sandbox"]["landlock"].get<std::string>(),
              out["sandbox"]["user_namespace"].get<std::string>());
     PrintCuda(out["cuda"]);
+    PrintOpenCl(out["opencl"]);
     for (const Json& library : out["libraries"]) {
       const char* what = library.contains("version") ? "version" : "missing";
       PrintOut("--libs {:<7} {}\n", library["name"].get<std::string>(),
@@ -115,8 +118,7 @@ class TargetsCommand final : public Command {
   static void PrintCuda(const Json& cuda) {
     if (cuda.contains("missing")) {
       PrintOut(
-          "cuda          {}; kernels are lowered, compiled to PTX and simulated all the "
-          "same\n\n",
+          "cuda          {}; kernels can still be compiled to PTX and emulated (--device simt)\n",
           cuda["missing"].get<std::string>());
       return;
     }
@@ -124,6 +126,35 @@ class TargetsCommand final : public Command {
       PrintOut("cuda          {} (sm_{}, {} multiprocessors, {} MiB)\n",
                gpu["name"].get<std::string>(), gpu["compute_capability"].get<int>(),
                gpu["multiprocessors"].get<int>(), gpu["memory_bytes"].get<std::int64_t>() >> 20);
+    }
+  }
+
+  static Json OpenClJson() {
+    const auto devices = OpenClDevices();
+    if (!devices.ok()) return {{"missing", devices.status().message()}};
+    Json out;
+    for (const OpenClDevice& device : *devices) {
+      out["devices"].push_back({{"platform", device.platform_name},
+                                {"name", device.name},
+                                {"version", device.version},
+                                {"driver", device.driver},
+                                {"compute_units", device.compute_units},
+                                {"work_group_size", device.work_group_size},
+                                {"local_bytes", device.local_bytes},
+                                {"memory_bytes", device.memory_bytes}});
+    }
+    return out;
+  }
+
+  static void PrintOpenCl(const Json& opencl) {
+    if (opencl.contains("missing")) {
+      PrintOut("opencl        {}\n\n", opencl["missing"].get<std::string>());
+      return;
+    }
+    for (const Json& device : opencl["devices"]) {
+      PrintOut("opencl        {}: {} ({} compute units, driver {})\n",
+               device["platform"].get<std::string>(), device["name"].get<std::string>(),
+               device["compute_units"].get<int>(), device["driver"].get<std::string>());
     }
     PrintOut("\n");
   }
@@ -135,7 +166,7 @@ class VersionCommand final : public Command {
  public:
   const char* name() const override { return "version"; }
   const char* summary() const override {
-    return "Show the versions of the program and of its formats";
+    return "Show the versions of the program and of its code generators";
   }
   void Declare(CLI::App& app) override { app.add_flag("--json", json_, "Print JSON"); }
   Result<int> Run() override {

@@ -5,7 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <map>
 
+#include "python_free_cli/arguments/command_line.h"
 #include "python_free_cli/arguments/device_argument.h"
 #include "python_free_cli/arguments/float_error.h"
 #include "python_free_cli/arguments/reject_options.h"
@@ -21,15 +24,21 @@
 #include "python_free_cli/tune_display.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
+#include "src/base/printable.h"
+#include "src/base/text/plural.h"
 #include "src/base/thread.h"
 #include "src/compiler/bundle.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
 #include "src/report/machine_peaks.h"
 #include "src/session/format.h"
+#include "src/session/imported_hint.h"
+#include "src/session/misses.h"
 #include "src/session/model.h"
 #include "src/session/session.h"
+#include "src/session/text_table.h"
 #include "src/target/device.h"
+#include "src/target/short_target.h"
 #include "src/templates/device.h"
 
 namespace tilewright::cli {
@@ -39,7 +48,7 @@ class CompileCommand final : public Command {
  public:
   const char* name() const override { return "compile"; }
   const char* summary() const override {
-    return "Compile a model and its best configs into one shared library, or a folder for a VTA";
+    return "Compile a model with its best configs to a shared library, or to a folder for a VTA";
   }
   const char* examples() const override {
     return "  tilewright compile resnet18.onnx --records records.db -o resnet18.so\n"
@@ -49,43 +58,46 @@ class CompileCommand final : public Command {
            "  tilewright compile resnet18.onnx --format bundle -o resnet18\n"
            "  tilewright compile resnet18.onnx --target 'cuda -arch=sm_80' --records records.db -o "
            "resnet18.so\n"
-           "  tilewright compile resnet18_packed.relay --target vta --vta-config "
-           "sim -o resnet18.vta\n"
-           "Writes the C header beside the library (resnet18.h). With --rule autotvm the configs "
-           "are those of imported records, which are unverified; each operator that has one "
-           "is run here and compared with the reference first.\n";
+           "  tilewright compile resnet18_packed.relay --target vta --vta-config sim -o "
+           "resnet18.vta\n"
+           "Also writes a C header next to the library (resnet18.h). A C program that uses it:\n"
+           "  cc app.c ./resnet18.so -Wl,-rpath,'$ORIGIN' -lm -o app    # finds resnet18.so next "
+           "to app\n"
+           "With --rule autotvm the configs are those of imported records. They are unverified: "
+           "each operator that has one is run here and compared with the reference first.\n";
   }
   void Declare(CLI::App& app) override {
     app_ = &app;
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
-    app.add_option("-o,--output", output_, "Library to write; for a VTA or a bundle a folder")
+    app.add_option("-o,--output", output_, "Library to write; a folder for a VTA or a bundle")
         ->required();
     app.add_option("--format", format_,
-                   "so: one library and its header; bundle: library, parameter file, graph as JSON "
-                   "and header in a folder")
+                   "so: a library and its C header; bundle: a folder with library, parameters, "
+                   "graph.json and header")
         ->check(CLI::IsMember({"so", "bundle"}))
         ->capture_default_str();
     app.add_option("--runtime", runtime_,
-                   "What src/runtime/*.c was compiled to, for a target this program has none for");
+                   "Compiled src/runtime/*.c for a target that this program does not include");
     sources_.Declare(app, "default");
     float_error_.Declare(app);
     target_.Declare(app);
     fuse_.Declare(app);
     device_.Declare(app);
     model_.Declare(app);
-    app.add_option("--name", name_, "Prefix of the C functions (default: from the file's name)");
-    app.add_option("--on-miss", on_miss_, "What to do about operators without a record")
+    app.add_option("--name", name_, "Prefix of the C functions (default: from the file name)");
+    app.add_option("--on-miss", on_miss_,
+                   "Action for operators without a record: warn, or fail with exit code 1")
         ->check(CLI::IsMember({"warn", "fail"}))
         ->capture_default_str();
     app.add_option("--verify", verify_,
-                   "What is compared with the reference before the library is written: all "
-                   "elements, samples of each kernel (about a second), or none")
+                   "Verification against the reference before the library is written: all "
+                   "elements, a sample of each kernel (about a second), or none")
         ->check(CLI::IsMember({"all", "sample", "none"}))
         ->capture_default_str();
-    app.add_option("--build-threads", build_threads_, "Kernels built at once")
+    app.add_option("--build-threads", build_threads_, "Number of kernels to build in parallel")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
-    app.add_flag("--seeded", seeded_, "Replace every float constant by synthetic contents");
+    app.add_flag("--seeded", seeded_, "Replace float constants by synthetic values");
     app.add_flag("--json", json_, "Print the report as JSON");
   }
   Result<int> Run() override {
@@ -96,19 +108,20 @@ class CompileCommand final : public Command {
     if (DeviceTraitsOf(target).has_host_fallback) {
       TW_RETURN_IF_ERROR(RejectOptions(
           *app_, {"--name", "--format", "--runtime", "--build-threads", "--device", "--verify"},
-          "a VTA's folder has streams in it and no library"));
+          "the folder of a VTA contains streams and no library"));
       TW_ASSIGN_OR_RETURN(auto source, model_.Source(file_));
       TW_ASSIGN_OR_RETURN(const auto session, MakeSession(target));
       TW_ASSIGN_OR_RETURN(auto order, session.Prepare(source));
       TW_ASSIGN_OR_RETURN(
           auto plan, session::PlanForVta(file_, std::move(order.graph), order.options, PrintNote));
-      return CompileForVta(plan, on_miss, output_, json_);
+      return CompileForVta(plan, on_miss, output_, json_, TuneCommandLine(*app_, file_, target));
     }
     if (fuse_.given()) return InvalidArgument("--[no-]fuse-residuals: needs a VTA target");
     TW_RETURN_IF_ERROR(device_.Check(target));
     if (device_.simt()) {
       return InvalidArgument("--device simt: run and verify emulate, expected the number of a GPU");
     }
+    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange());
     TW_ASSIGN_OR_RETURN(auto sources, model_.Sources(file_));
     TW_ASSIGN_OR_RETURN(const auto prefer, sources_.Preferred(target));
     if (sources.size() > 1 && prefer.has_value() && !prefer->limited.empty()) {
@@ -136,7 +149,8 @@ class CompileCommand final : public Command {
       progress.Set(static_cast<double>(done), static_cast<double>(total), stage);
     };
     TW_ASSIGN_OR_RETURN(auto graphs, ReadSets(sources, std::move(order.graph)));
-    auto model = bundle ? CompileBundle(std::move(graphs.front()), options, output_)
+    auto model = range    ? CompileRange(std::move(graphs.front()), *range, options)
+                 : bundle ? CompileBundle(std::move(graphs.front()), options, output_)
                  : options.autotvm.has_value()
                      ? CompileImported(graphs.front(), options, output_)
                      : CompileShapeVariants(std::move(graphs), options, output_);
@@ -150,11 +164,16 @@ class CompileCommand final : public Command {
       const std::size_t dot = output_.ends_with(".so") ? output_.size() - 3 : output_.size();
       TW_RETURN_IF_ERROR(WriteFile(output_.substr(0, dot) + ".h", model->header));
     }
-    session::NoteMisses(model->operators, PrintNote);
+    session::NoteMisses(model->operators,
+                        {ShortTargetText(target), TuneCommandLine(*app_, file_, target)},
+                        PrintNote);
+    if (sources_.rule == "own" && order.catalog != nullptr) {
+      TW_RETURN_IF_ERROR(NoteImported(*model, target, *order.catalog));
+    }
     if (options.check != CheckLevel::kNone) PrintUnchecked(model->check);
     const auto imported = std::ranges::count_if(model->operators, &OperatorReport::imported);
     if (options.autotvm.has_value()) {
-      PrintErr("{} operators with configs of imported records, verified here\n", imported);
+      PrintNote(Counted(imported, "operator") + " with configs of imported records, verified here");
     }
     if (json_) {
       Json report = ReportOf(*model);
@@ -169,33 +188,78 @@ class CompileCommand final : public Command {
       PrintJson(report);
     } else {
       const std::size_t untuned = model->untuned().size();
-      if (!model->variants.empty()) PrintOut("{} shape variants\n", model->variants.size());
-      PrintOut(
-          "{}: {} operators, {} kernels, {} layout changes, {:.1f} MB constants, "
-          "{:.1f} MB memory, {} untuned; planned in {:.1f} s, built in {:.1f} s\n",
-          output_, model->operators.size(), model->kernels, model->transforms,
+      if (!model->variants.empty())
+        PrintOut("{}\n", Counted(std::ssize(model->variants), "shape variant"));
+      PrintWrapped(fmt::format(
+          "{}: {}, {}, {}, {:.1f} MB constants, {:.1f} MB memory, {} untuned; planned "
+          "in {:.1f} s, built in {:.1f} s",
+          Printable(output_), Counted(std::ssize(model->operators), "operator"),
+          Counted(model->kernels, "kernel"), Counted(model->transforms, "layout change"),
           1e-6 * static_cast<double>(model->constant_bytes),
           1e-6 * static_cast<double>(model->arena_bytes), untuned, model->plan_seconds,
-          model->build_seconds + model->link_seconds);
+          model->build_seconds + model->link_seconds));
       if (const LayoutReport& layouts = model->layouts; layouts.changed > 0) {
-        PrintOut(
-            "layouts: {} of {} operators with a choice work in another one than that of their "
-            "largest input or preferred kernel; estimated {:.1f} % less time ({})\n",
-            layouts.changed, layouts.choices, 100 * (1 - layouts.seconds / layouts.rule_seconds),
-            layouts.exact ? "the least there is" : "a bounded search");
+        PrintWrapped(fmt::format(
+            "layouts: {} of {} with a choice {} in another one than that of the largest input or "
+            "preferred kernel; estimated {:.1f} % less time ({})",
+            layouts.changed, Counted(layouts.choices, "operator"),
+            layouts.changed == 1 ? "works" : "work",
+            100 * (1 - layouts.seconds / layouts.rule_seconds),
+            layouts.exact ? "the least there is" : "a bounded search"));
       }
       if (model->check.ran) {
-        PrintOut(
-            "checked in {:.1f} s: all results are written, {} of {} operators compared with "
-            "the reference, {} elements\n",
-            model->check.seconds, model->check.compared, model->check.operators,
-            model->check.elements);
+        PrintWrapped(
+            fmt::format("checked in {:.1f} s: all results are written, {} of {} compared with the "
+                        "reference, {}",
+                        model->check.seconds, model->check.compared,
+                        Counted(model->check.operators, "operator"),
+                        Counted(model->check.elements, "element")));
       }
     }
     return kExitDone;
   }
 
  private:
+  /// Passes a note on imported records of operators without a record of their own.
+  Status NoteImported(const CompiledModel& model, const Target& target,
+                      records::Catalog& catalog) const {
+    std::map<std::string, Workload> missed;
+    for (const OperatorReport& op : model.operators) {
+      if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
+      auto workload = Workload::Parse(op.workload_key);
+      if (workload.ok()) missed.emplace(op.workload_key, *std::move(workload));
+    }
+    std::vector<const Workload*> workloads;
+    for (const auto& [key, workload] : missed) workloads.push_back(&workload);
+    TW_ASSIGN_OR_RETURN(const auto hint,
+                        session::FindImported(workloads, templates(), target, catalog));
+    constexpr std::array<std::string_view, 8> kOptions = {
+        "--output", "--records",    "--shape",     "--dim",
+        "--value",  "--requantize", "--precision", "--threads"};
+    const std::string command = CommandLine(*app_, "compile", file_, kOptions) + " --rule autotvm";
+    const std::string text =
+        session::ImportedHintText(hint, command, target_.target == "native" ? "" : target_.target);
+    if (!text.empty()) PrintNote(FormatPrintable("{}", MultilineText{text}));
+    return {};
+  }
+
+  /// Compiles for a range of sizes of one dimension. entry: read with size 1.
+  Result<CompiledModel> CompileRange(Graph entry, const SizeRange& range,
+                                     const CompileOptions& options) const {
+    if (format_ == "bundle") {
+      return InvalidArgument("--dim " + range.ToString() + ": a range needs --format so");
+    }
+    const auto read = [&](std::int64_t size) -> Result<Graph> {
+      session::ModelOptions sized = model_;
+      for (std::string& dim : sized.bindings.dims) {
+        if (dim == range.name + "=1") dim = fmt::format("{}={}", range.name, size);
+      }
+      TW_ASSIGN_OR_RETURN(const auto source, sized.Source(file_));
+      return session::LoadForRunning(source, seeded_, note_);
+    };
+    return CompileOpen(std::move(entry), read, range, options, output_);
+  }
+
   Result<session::Session> MakeSession(const Target& target) {
     session::SessionSettings settings;
     settings.templates = &float_error_.Choose(templates());
@@ -204,7 +268,7 @@ class CompileCommand final : public Command {
     settings.records = sources_;
     TW_ASSIGN_OR_RETURN(settings.fuse_residuals, fuse_.Choice());
     settings.seeded = seeded_;
-    settings.note = PrintNote;
+    settings.note = note_;
     return session::Session(std::move(settings));
   }
 
@@ -217,7 +281,7 @@ class CompileCommand final : public Command {
     std::vector<Graph> graphs;
     graphs.push_back(std::move(first));
     for (const ModelSource& source : sources.subspan(1)) {
-      TW_ASSIGN_OR_RETURN(auto graph, session::LoadForRunning(source, seeded_, PrintNote));
+      TW_ASSIGN_OR_RETURN(auto graph, session::LoadForRunning(source, seeded_, note_));
       graphs.push_back(std::move(graph));
     }
     return graphs;
@@ -227,9 +291,10 @@ class CompileCommand final : public Command {
   static void PrintUnchecked(const CompileCheck& check) {
     constexpr std::size_t kMaxNamed = 5;
     if (!check.ran) {
-      PrintErr(
-          "not run here and compared with nothing: {}{}\n", check.not_run,
-          check.not_proved.empty() ? "; by their code all kernels write all of their results" : "");
+      PrintNote(FormatPrintable("not run here and compared with nothing: {}{}", check.not_run,
+                                check.not_proved.empty()
+                                    ? "; by their code all kernels write all of their results"
+                                    : ""));
     }
     const auto list = [&](const char* what, const std::vector<std::string>& names) {
       if (names.empty()) return;
@@ -237,7 +302,7 @@ class CompileCommand final : public Command {
       std::string text;
       for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + names[i];
       if (names.size() > named) text += fmt::format(" and {} more", names.size() - named);
-      PrintErr("{}: {}\n", what, text);
+      PrintNote(FormatPrintable("{}: {}", what, text));
     };
     std::vector<std::string> not_compared;
     for (const auto& [value, reason] : check.not_compared) {
@@ -308,6 +373,7 @@ class CompileCommand final : public Command {
   DeviceArgument device_;
   ModelArguments model_;
   FloatErrorArgument float_error_;
+  const session::NoteSink note_ = session::EachNoteOnce(PrintNote);  // shape variants repeat notes
   std::string on_miss_ = "warn", verify_ = "sample";
   int build_threads_ = 2;
   bool seeded_ = false;
@@ -318,7 +384,8 @@ class RunCommand final : public Command {
  public:
   const char* name() const override { return "run"; }
   const char* summary() const override {
-    return "Run a compiled model, or a network on a simulated VTA or a GPU, and show its outputs";
+    return "Run a compiled model, or a model file on a simulated VTA or a GPU, and print its "
+           "outputs";
   }
   const char* examples() const override {
     return "  tilewright run resnet18.so --input image.npy\n"
@@ -330,12 +397,12 @@ class RunCommand final : public Command {
            "  tilewright run net.so --made-up quantized:0.0375:57 --json\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("file", file_, "Library or bundle made by compile; for a VTA a model file")
+    app.add_option("file", file_, "Library or bundle made by compile; with --target a model file")
         ->required();
-    app.add_option("--threads", threads_, "Threads to run with")->check(CLI::PositiveNumber);
+    app.add_option("--threads", threads_, "Number of threads")->check(CLI::PositiveNumber);
     app.add_flag("--seeded", seeded_,
-                 "Replace every float constant of the model file by synthetic contents");
-    app.add_flag("--json", json_, "Print JSON with every output element");
+                 "Replace float constants of the model file by synthetic values");
+    app.add_flag("--json", json_, "Print JSON with all output elements");
     model_.Declare(app);
     inputs_.Declare(app);
     outputs_.Declare(app);
@@ -366,15 +433,15 @@ class RunCommand final : public Command {
 class BenchCommand final : public Command {
  public:
   const char* name() const override { return "bench"; }
-  const char* summary() const override { return "Time a compiled model, operator by operator"; }
+  const char* summary() const override { return "Time the operators of a compiled model"; }
   const char* examples() const override {
     return "  tilewright bench resnet18.so\n  tilewright bench resnet18.so --threads 2 --seconds 5 "
            "--json\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("library", library_, "Library made by compile")->required();
-    app.add_option("--threads", threads_, "Threads to run with")->check(CLI::PositiveNumber);
-    app.add_option("--seconds", seconds_, "How long to measure")
+    app.add_option("--threads", threads_, "Number of threads")->check(CLI::PositiveNumber);
+    app.add_option("--seconds", seconds_, "Duration of the measurement in seconds")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
     app.add_flag("--json", json_, "Print JSON");
@@ -392,6 +459,7 @@ class BenchCommand final : public Command {
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(library_));
     TW_ASSIGN_OR_RETURN(const auto set, session::VariantFor(source, PrintNote));
     TW_ASSIGN_OR_RETURN(auto model, device_.OpenLibrary(library_, threads_, set));
+    TW_RETURN_IF_ERROR(session::SetSizes(source, model));
     session::NoteSyntheticConstants(library_, model.synthetic_constants(), PrintNote);
     TW_ASSIGN_OR_RETURN(auto inputs, inputs_.Make(model.inputs()));
     BenchOptions options;
@@ -428,23 +496,29 @@ class BenchCommand final : public Command {
                  {"operators", rows}});
       return kExitDone;
     }
-    PrintOut("{:<34} {:<44} {:<8} {:>10} {:>9} {:>7}\n", "value", "operator", "layout", "time",
-             "GFLOP/s", "roofl.");
+    session::TextTable table({{"value", false, 16},
+                              {"operator", false, 16},
+                              {"layout"},
+                              {"time", true},
+                              {"GFLOP/s", true},
+                              {"roofl.", true}});
     for (const BenchReport::Row& row : report.rows) {
       const double gflops =
           row.seconds > 0 ? 2e-9 * static_cast<double>(row.macs) / row.seconds : 0;
-      PrintOut("{:<34} {:<44} {:<8} {:>10} {:>9} {:>7}\n", row.value.substr(0, 34),
-               row.op.substr(0, 44), row.layout, session::ShortSeconds(row.seconds),
-               row.macs > 0 ? fmt::format("{:.1f}", gflops) : "-",
-               session::RooflineShareText(row.roofline_share, 1));
+      table.AddRow({Printable(row.value), Printable(row.op), Printable(row.layout),
+                    session::ShortSeconds(row.seconds),
+                    row.macs > 0 ? fmt::format("{:.1f}", gflops) : "-",
+                    session::RooflineShareText(row.roofline_share, 1)});
     }
+    PrintTable(table);
     PrintOut("{}\n", BenchSumText(report));
-    PrintOut("{}: {} per run (fastest {}), {}, {:.1f} GFLOP/s, {} runs\n", model.name(),
+    PrintOut("{}: {} per run (fastest {}), {}, {:.1f} GFLOP/s, {}\n", model.name(),
              session::ShortSeconds(report.total_seconds), session::ShortSeconds(report.min_seconds),
-             model.on_gpu() ? "tensors copied there and back"
-                            : fmt::format("{} threads, {:.1f} % of roofline", report.threads,
-                                          100 * report.roofline_share),
-             report.gflops(), report.rounds);
+             model.on_gpu()
+                 ? "tensors copied there and back"
+                 : fmt::format("{}, {:.1f} % of roofline", Counted(report.threads, "thread"),
+                               100 * report.roofline_share),
+             report.gflops(), Counted(report.rounds, "run"));
     return kExitDone;
   }
 

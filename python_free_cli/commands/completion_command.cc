@@ -1,5 +1,5 @@
-// `tilewright completion` (hidden): manual pages and shell completion, generated from the commands
-// themselves so that they match the program.
+// `tilewright help` and `tilewright completion`: help, manual pages and shell completion, generated
+// from the commands themselves so that they match the program.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,28 +9,66 @@
 #include "python_free_cli/pages/pages.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/program_arguments.h"
+#include "python_free_cli/usage.h"
 #include "src/base/did_you_mean.h"
 #include "src/plugins/registries.h"
 
 namespace tilewright::cli {
 namespace {
 
+class HelpCommand final : public Command {
+ public:
+  const char* name() const override { return "help"; }
+  const char* summary() const override { return "Show the options of a command, with examples"; }
+  const char* examples() const override {
+    return "  tilewright help tune\n  tilewright help records merge\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("command", words_, "Command, and its subcommand (default: the program)");
+  }
+  Result<int> Run() override {
+    const auto commands = AllCommands();
+    ExtensionArguments extensions;
+    CLI::App program("", "tilewright");
+    DeclareProgram(program, commands, extensions);
+    const CLI::App* found = &program;
+    std::string shown = "tilewright", above;
+    for (const std::string& word : words_) {
+      const auto commands_here =
+          found->get_subcommands([&word](const CLI::App* app) { return app->get_name() == word; });
+      if (commands_here.empty()) {
+        return InvalidArgument("'" + word + "': " + shown + " has no such command" +
+                               DidYouMean(word, CommandNames(*found)));
+      }
+      found = commands_here.front();
+      above = shown;
+      shown += " " + word;
+    }
+    WriteText(found->help(above));
+    return kExitDone;
+  }
+
+ private:
+  std::vector<std::string> words_;
+};
+
 class CompletionCommand final : public Command {
  public:
   const char* name() const override { return "completion"; }
   const char* summary() const override { return "Print shell completion or manual pages"; }
   const char* examples() const override {
-    return "  tilewright completion zsh\n"
+    return "  source <(tilewright completion bash)    # in ~/.bashrc\n"
+           "  tilewright completion zsh > ~/.zfunc/_tilewright    # a folder of $fpath\n"
+           "  tilewright completion fish > ~/.config/fish/completions/tilewright.fish\n"
            "  tilewright completion man tune | man -l -\n"
            "  tilewright completion all -o share\n";
   }
-  bool hidden() const override { return true; }
   void Declare(CLI::App& app) override {
-    app.add_option("what", what_, "What to print; all: every page and completion, as files")
+    app.add_option("what", what_, "Output: completion for a shell, a manual page, or all as files")
         ->required()
         ->check(CLI::IsMember({"bash", "zsh", "fish", "man", "all"}));
-    app.add_option("command", command_, "man: of which command, else of the program");
-    app.add_option("-o,--output", folder_, "all: the folder to write them into");
+    app.add_option("command", command_, "With man: command of the page (default: the program)");
+    app.add_option("-o,--output", folder_, "With all: folder to write to");
   }
   Result<int> Run() override {
     if (folder_.empty() == (what_ == "all")) {
@@ -42,7 +80,7 @@ class CompletionCommand final : public Command {
     ExtensionArguments extensions;
     CLI::App app("", "tilewright");
     DeclareProgram(app, commands, extensions);
-    const CommandPage program = DescribeProgram(app);
+    const CommandPage program = DescribeProgram(app, registries());
     if (what_ == "all") {
       TW_RETURN_IF_ERROR(WritePages(program, folder_));
     } else if (what_ == "bash") {
@@ -78,6 +116,7 @@ class CompletionCommand final : public Command {
 
 }  // namespace
 
+std::unique_ptr<Command> MakeHelpCommand() { return std::make_unique<HelpCommand>(); }
 std::unique_ptr<Command> MakeCompletionCommand() { return std::make_unique<CompletionCommand>(); }
 
 }  // namespace tilewright::cli

@@ -18,7 +18,7 @@ class DoctorCommand final : public Command {
  public:
   const char* name() const override { return "doctor"; }
   const char* summary() const override {
-    return "Look at what of this machine decides over good measurements, and say what to do";
+    return "Check this machine and this program for problems, and print the commands that fix them";
   }
   const char* examples() const override {
     return "  tilewright doctor\n"
@@ -27,7 +27,7 @@ class DoctorCommand final : public Command {
   }
   void Declare(CLI::App& app) override {
     app.add_option("--records", records_,
-                   "The store whose disk is looked at (default: the user's own)");
+                   "Record store whose disk is checked (default: the user's store)");
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {

@@ -1,4 +1,4 @@
-// `records import` and `records export`: exchange of records with AutoTVM.
+// `records import` and `records export`: exchange of records with AutoTVM, and T4 files.
 
 #include "python_free_cli/commands/exchange_commands.h"
 
@@ -13,14 +13,19 @@
 #include "python_free_cli/tune_display.h"
 #include "records/autotvm/export.h"
 #include "records/autotvm/import.h"
+#include "records/exchange/t4_export.h"
 #include "records/imported.h"
 #include "src/base/files/file.h"
+#include "src/base/files/file_kind.h"
 #include "src/base/files/locked_temp_dir.h"
 #include "src/base/files/output_file.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
+#include "src/base/shell/quote.h"
+#include "src/base/text/plural.h"
 #include "src/session/format.h"
 #include "src/session/user_paths.h"
+#include "src/space/exchange/gzip.h"
 
 namespace tilewright::cli {
 namespace {
@@ -59,10 +64,14 @@ Json FileJson(const records::ImportedFile& file) {
 }
 
 void PrintFile(const records::ImportedFile& file, bool dry_run) {
-  PrintOut("{}: {} lines, {} records: {} {}imported, {} duplicates", file.file, file.lines,
-           file.records, file.imported, dry_run ? "would be " : "", file.duplicates);
-  if (file.other_targets > 0) PrintOut(", {} of other targets", file.other_targets);
-  PrintOut(", {} refused\n", file.refused_count);
+  PrintWrapped(Printable(file.file) +
+               fmt::format(": {}, {}: {} {}imported, {}{}, {} refused", Counted(file.lines, "line"),
+                           Counted(file.records, "record"), file.imported,
+                           dry_run ? "would be " : "", Counted(file.duplicates, "duplicate"),
+                           file.other_targets > 0
+                               ? fmt::format(", {} of other targets", file.other_targets)
+                               : "",
+                           file.refused_count));
   const auto edited = file.agreement[static_cast<std::size_t>(records::AutotvmAgreement::kEdited)];
   const auto outside =
       file.agreement[static_cast<std::size_t>(records::AutotvmAgreement::kOutside)];
@@ -74,7 +83,7 @@ void PrintFile(const records::ImportedFile& file, bool dry_run) {
   for (std::size_t bit = 0; bit < file.flags.size(); ++bit) {
     if (file.flags[bit] == 0) continue;
     for (std::string_view name : records::ImportedFlagNames(std::int64_t{1} << bit)) {
-      PrintOut("  {:>6} {}\n", file.flags[bit], name);
+      PrintOut("  {:>6} {}: {}\n", file.flags[bit], name, records::ImportedFlagText(name));
     }
   }
 }
@@ -84,8 +93,8 @@ void PrintRefusals(const records::ImportedFile& file) {
     PrintErr("{}:{}: refused: {}\n", file.file, file.refused[i].line, file.refused[i].reason);
   }
   if (file.refused_count > static_cast<std::int64_t>(kShownRefusals)) {
-    PrintErr("{}: {} more lines refused; --json lists them\n", file.file,
-             file.refused_count - static_cast<std::int64_t>(kShownRefusals));
+    PrintErr("{}: {} refused; --json lists them\n", file.file,
+             Counted(file.refused_count - static_cast<std::int64_t>(kShownRefusals), "more line"));
   }
 }
 
@@ -103,41 +112,51 @@ void PrintSkippedWinners(const std::vector<records::AutotvmSkippedWinner>& winne
                  : "nothing is written for this task");
   }
   if (winners.size() > kShownRefusals) {
-    PrintErr("and {} more tasks; --json lists them\n", winners.size() - kShownRefusals);
+    PrintErr("and {}; --json lists them\n",
+             Counted(static_cast<std::int64_t>(winners.size() - kShownRefusals), "more task"));
   }
 }
 
 }  // namespace
 
-Result<std::string> DefaultStorePath(bool make_folder) {
-  auto paths = session::FindUserPaths();
-  if (!paths.ok()) {
-    return InvalidArgument("no record store: name one with --records (" + paths.status().message() +
-                           ")");
+namespace {
+
+/// Returns the words that an import prints about records, each with its meaning.
+std::string FlagsHelp() {
+  std::string text = "Words about imported records:\n";
+  for (const std::string_view name : records::ImportedFlagNames(-1)) {
+    text += fmt::format("  {:<17}{}\n", name, records::ImportedFlagText(name));
   }
-  if (make_folder) {
-    const std::filesystem::path folder = std::filesystem::path(paths->records).parent_path();
-    std::error_code failed;
-    std::filesystem::create_directories(folder, failed);
-    if (failed) return Unavailable(folder.string() + ": cannot be made: " + failed.message());
-  }
-  return paths->records;
+  return text;
 }
 
+}  // namespace
+
 void ExchangeCommands::Declare(CLI::App& records) {
-  CLI::App* in = records.add_subcommand("import", "Read AutoTVM logs and TopHub packages");
-  in->add_option("files", files_, "Logs, format 0.2 or 0.1")->required();
-  in->add_option("--records", store_, "Record store (default: the user's)");
+  CLI::App* in = records.add_subcommand("import", "Import AutoTVM logs and TopHub packages");
+  in->add_option("files", files_,
+                 "AutoTVM logs, format 0.2 or 0.1; a record store among them takes their records")
+      ->required();
+  in->add_option("--records", store_, "Record store (default: the user's store)");
   in->add_option("--target", target_, "Only records of this target, such as 'cuda -model=v100'");
-  in->add_flag("--dry-run", dry_run_, "Say what would be imported, write nothing");
+  in->add_flag("--dry-run", dry_run_, "Only print what would be imported");
   in->add_flag("--json", json_, "Print JSON");
   in->callback([this] { subcommand_ = "import"; });
-  CLI::App* out = records.add_subcommand("export", "Write AutoTVM logs");
-  out->add_option("--format", format_, "Only autotvm: its log format 0.2")->capture_default_str();
-  out->add_option("--records", store_, "Record store (default: the user's)");
-  out->add_flag("--best", best_,
-                "Only the best of each workload; says where AutoTVM cannot take the best");
-  out->add_option("-o,--output", output_, "File to write (default: standard output)");
+  in->footer(std::string("Examples:\n") + Examples() + FlagsHelp());
+  CLI::App* out = records.add_subcommand("export", "Export records as an AutoTVM log or T4 files");
+  out->add_option("--format", format_,
+                  "Format: autotvm (log format 0.2) or t4 (all measured configs)")
+      ->capture_default_str();
+  from_.Declare(*out);
+  out->add_flag(
+      "--best", best_,
+      "Only the best record of each workload; notes where AutoTVM cannot use the best one");
+  out->add_option("--target", target_, "Only records of this target, such as 'cuda -model=v100'");
+  out->add_option("--task", task_,
+                  "Only this workload key, AutoTVM tuple, operator or template, such as conv2d or "
+                  "conv2d_nchw.cuda");
+  out->add_option("-o,--output", output_,
+                  "File to write (default: standard output); with t4 and several tasks a folder");
   out->add_flag("--json", json_, "Print a JSON summary to standard error");
   out->callback([this] { subcommand_ = "export"; });
 }
@@ -145,25 +164,72 @@ void ExchangeCommands::Declare(CLI::App& records) {
 const char* ExchangeCommands::Examples() {
   return "  tilewright records import cuda_v0.10.log my_tuning.log --records records.db\n"
          "  tilewright records import tuning.log --target 'cuda -model=v100' --dry-run --json\n"
-         "  tilewright records export --format autotvm --best --records records.db -o best.log\n";
+         "  tilewright records export --format autotvm --best --records records.db -o best.log\n"
+         "  tilewright records export --best --target 'cuda -model=v100' --task conv2d -o "
+         "v100.log\n"
+         "  tilewright records export --format t4 --records records.db -o landscapes/\n";
 }
 
 Result<int> ExchangeCommands::Run(const TemplateRegistry& templates) {
   return subcommand_ == "import" ? Import() : Export(templates);
 }
 
+Result<std::string> ExchangeCommands::StoreAmongFiles() {
+  std::string store = store_;
+  std::vector<std::string> logs;
+  for (const std::string& file : files_) {
+    const FileKind* kind = IdentifyFile(file);
+    const bool new_store = !FileExists(file) && file.ends_with(".db");
+    if (!new_store && (kind == nullptr || kind->name != "record-store")) {
+      logs.push_back(file);
+    } else if (store.empty()) {
+      store = file;
+    } else {
+      return InvalidArgument(file + ": a record store, but records go to " + store +
+                             "; to merge stores: tilewright records merge " + ShellWord(store) +
+                             " " + ShellWord(file));
+    }
+  }
+  if (logs.empty()) return InvalidArgument("no AutoTVM log given, only the record store " + store);
+  files_ = std::move(logs);
+  return store;
+}
+
+int ExchangeCommands::NothingImported(const std::vector<records::ImportedFile>& files,
+                                      const std::string& store, bool new_store) const {
+  if (new_store) {  // a store without any record only hides the failure
+    for (const char* suffix : {"", "-wal", "-shm"}) {
+      std::error_code ignored;
+      std::filesystem::remove(store + suffix, ignored);
+    }
+  }
+  std::int64_t others = 0, refused = 0;
+  for (const records::ImportedFile& file : files) {
+    others += file.other_targets;
+    refused += file.refused_count;
+  }
+  if (others > 0) {
+    PrintErr("nothing was imported: no record is for the target '{}'\n", target_);
+  } else if (refused == 0) {
+    PrintErr("nothing was imported: the files have no records\n");
+  }
+  return refused > 0 && others == 0 ? kExitBadInput : kExitFailed;
+}
+
 Result<int> ExchangeCommands::Import() {
-  std::string path = store_;
+  TW_ASSIGN_OR_RETURN(std::string path, StoreAmongFiles());
   std::optional<LockedTempDir> scratch;
   if (path.empty()) {
     TW_ASSIGN_OR_RETURN(path, DefaultStorePath(!dry_run_));
   }
+  const bool new_store = !FileExists(path);
   if (dry_run_ && !FileExists(path)) {  // a dry run creates no store
     TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-dry-run"));
     scratch.emplace(std::move(folder));
     path = scratch->path() + "/records.db";
   }
-  TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(path, records::Store::Mode::kReadWrite));
+  auto store = records::Store::Open(path, records::Store::Mode::kReadWrite);
+  TW_RETURN_IF_ERROR(store);
   records::ImportOptions options;
   options.target = target_;
   options.dry_run = dry_run_;
@@ -171,42 +237,103 @@ Result<int> ExchangeCommands::Import() {
   options.progress = [&progress](const records::ImportedFile& file) {
     progress.Set(static_cast<double>(file.lines), 0, "lines of " + file.file);
   };
-  auto files = records::ImportAutotvm(store, files_, options);
+  auto files = records::ImportAutotvm(*store, files_, options);
   progress.Stop();
   TW_RETURN_IF_ERROR(files);
   Json list = Json::array();
-  std::int64_t records = 0, refused = 0;
+  std::int64_t imported = 0, refused = 0;
   for (const records::ImportedFile& file : *files) {
-    records += file.records;
     refused += file.refused_count;
     list.push_back(FileJson(file));
+    imported += file.imported + file.duplicates;
+    if (file.IsNoLog()) {
+      PrintErr(
+          "{}: not an AutoTVM log: line {}: {}; expected lines {{\"input\": …, \"config\": …, "
+          "\"result\": …}}\n",
+          file.file, file.refused.front().line, file.refused.front().reason);
+      continue;
+    }
     if (!json_) PrintFile(file, dry_run_);
     PrintRefusals(file);
   }
   if (json_) PrintJson({{"files", std::move(list)}});
-  if (refused == 0) return kExitDone;
-  return records == 0 ? kExitBadInput : kExitFailed;
+  if (imported == 0) {
+    store = NotFound("closed");
+    return NothingImported(*files, path, new_store && !scratch);
+  }
+  return refused == 0 ? kExitDone : kExitFailed;
+}
+
+Result<int> ExchangeCommands::ExportT4(const TemplateRegistry& templates) {
+  if (best_) return InvalidArgument("--best: a T4 file has all measured configs of its tasks");
+  TW_ASSIGN_OR_RETURN(const std::string path, from_.Path());
+  TW_ASSIGN_OR_RETURN(const auto selection, records::Selection::Parse(target_, task_));
+  TW_ASSIGN_OR_RETURN(const auto store,
+                      records::Store::Open(path, records::Store::Mode::kReadOnly));
+  TW_ASSIGN_OR_RETURN(const auto exported, records::ExportT4(templates, store, selection));
+  const bool folder = output_.ends_with('/') || std::filesystem::is_directory(output_);
+  if (exported.spaces.size() > 1 && !folder) {
+    return InvalidArgument(Counted(std::ssize(exported.spaces), "T4 file") +
+                           " for as many tasks, expected --output FOLDER/ or one --task");
+  }
+  if (folder && !exported.spaces.empty()) {
+    std::error_code failed;
+    std::filesystem::create_directories(output_, failed);
+    if (failed) return Unavailable(output_ + ": cannot be made: " + failed.message());
+  }
+  for (const records::T4Space& space : exported.spaces) {
+    const std::string text = space.file.ToString();
+    if (folder) {
+      const std::filesystem::path file =
+          std::filesystem::path(output_) / (space.name + ".T4.json.gz");
+      TW_RETURN_IF_ERROR(WriteMaybeGzip(file.string(), text));
+    } else if (!output_.empty()) {
+      TW_RETURN_IF_ERROR(WriteMaybeGzip(output_, text));
+    } else {
+      TW_RETURN_IF_ERROR(WriteOutput("", [&](const TextSink& sink) { return sink(text); }));
+    }
+  }
+  Json left = Json::object();
+  for (const auto& [reason, count] : exported.left) left[reason] = count;
+  if (json_) {
+    PrintErr("{}\n", DumpJson({{"files", exported.spaces.size()},
+                               {"trials", exported.trials},
+                               {"left_out", std::move(left)}}));
+  } else {
+    PrintErr("{} of {} written\n", Counted(exported.trials, "result"),
+             Counted(std::ssize(exported.spaces), "task"));
+    for (const auto& [reason, count] : exported.left) {
+      PrintErr("  {:>6} {} left out: {}\n", count, NounFor(count, "trial"), reason);
+    }
+  }
+  return exported.trials > 0 ? kExitDone : kExitFailed;
 }
 
 Result<int> ExchangeCommands::Export(const TemplateRegistry& templates) {
+  if (format_ == "t4") return ExportT4(templates);
   if (format_ != "autotvm") {
-    return InvalidArgument("--format: '" + format_ + "', expected autotvm");
+    return InvalidArgument("--format: '" + format_ + "', expected autotvm or t4");
   }
-  std::string path = store_;
-  if (path.empty()) {
-    TW_ASSIGN_OR_RETURN(path, DefaultStorePath(false));
-  }
+  TW_ASSIGN_OR_RETURN(const std::string path, from_.Path());
+  records::AutotvmExportOptions options;
+  options.best = best_;
+  TW_ASSIGN_OR_RETURN(options.selection, records::Selection::Parse(target_, task_));
   TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(path, records::Store::Mode::kReadOnly));
   records::AutotvmExportReport exported;
+  bool finished = false;
   const Status written = WriteOutput(output_, [&](const TextSink& sink) -> Status {
-    TW_ASSIGN_OR_RETURN(exported, records::ExportAutotvm(templates, store, {.best = best_},
-                                                         [&](std::string_view line) {
-                                                           const Status status = sink(line);
-                                                           return status.ok() ? sink("\n") : status;
-                                                         }));
-    return {};
+    TW_ASSIGN_OR_RETURN(
+        exported, records::ExportAutotvm(templates, store, options, [&](std::string_view line) {
+          const Status status = sink(line);
+          return status.ok() ? sink("\n") : status;
+        }));
+    finished = true;
+    // No file takes the place of another one, or is made, for nothing.
+    return exported.imported + exported.trials > 0 ? Status() : NotFound("nothing to export");
   });
-  TW_RETURN_IF_ERROR(written);
+  const bool nothing = finished && exported.imported + exported.trials == 0;
+  if (!nothing) TW_RETURN_IF_ERROR(written);
+  if (written.ok() && !finished) return kExitDone;  // the reader of a pipe (| head) has enough
   if (json_) {
     Json left = Json::object();
     for (const auto& [reason, count] : exported.left) left[reason] = count;
@@ -223,14 +350,22 @@ Result<int> ExchangeCommands::Export(const TemplateRegistry& templates) {
                                {"trials", exported.trials},
                                {"left_winners", std::move(winners)},
                                {"left_out", std::move(left)}}));
-    return kExitDone;
+    return nothing ? kExitFailed : kExitDone;
   }
-  PrintErr("{} imported records and {} own trials written\n", exported.imported, exported.trials);
+  if (!nothing)
+    PrintErr("{} and {} written\n", Counted(exported.imported, "imported record"),
+             Counted(exported.trials, "own trial"));
+  if (nothing) {
+    PrintErr("nothing is exported: {}; `tilewright records stats {}` lists what the store has\n",
+             options.selection.all() ? "no record can be written as a line of an AutoTVM log"
+                                     : "no record has this --target and --task",
+             ShellWord(path));
+  }
   for (const auto& [reason, count] : exported.left) {
-    PrintErr("  {:>6} {} left out: {}\n", count, best_ ? "tasks" : "trials", reason);
+    PrintErr("  {:>6} {} left out: {}\n", count, NounFor(count, best_ ? "task" : "trial"), reason);
   }
   PrintSkippedWinners(exported.skipped_winners);
-  return kExitDone;
+  return nothing ? kExitFailed : kExitDone;
 }
 
 }  // namespace tilewright::cli

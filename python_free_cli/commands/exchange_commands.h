@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "python_free_cli/arguments/store_argument.h"
+#include "records/autotvm/import.h"
 #include "src/base/status.h"
 
 namespace CLI {
@@ -14,11 +16,6 @@ class TemplateRegistry;
 }
 
 namespace tilewright::cli {
-
-/// Returns the path of the user's own store, the default of all commands. `make_folder`: create its
-/// folder if it is missing. Errors: kInvalidArgument if the environment does not determine the
-/// user's folders.
-Result<std::string> DefaultStorePath(bool make_folder);
 
 /// `records import` and `records export`: import and export of AutoTVM logs.
 class ExchangeCommands {
@@ -32,8 +29,16 @@ class ExchangeCommands {
  private:
   Result<int> Import();
   Result<int> Export(const TemplateRegistry& templates);
+  Result<int> ExportT4(const TemplateRegistry& templates);
 
-  std::string subcommand_, store_, target_, format_ = "autotvm", output_;
+  /// Takes a record store out of files_; nothing if none is one. Errors: two stores.
+  Result<std::string> StoreAmongFiles();
+  /// Returns the exit code of an import that read no record, after saying why.
+  int NothingImported(const std::vector<records::ImportedFile>& files, const std::string& store,
+                      bool new_store) const;
+
+  std::string subcommand_, store_, target_, task_, format_ = "autotvm", output_;
+  StoreArgument from_;
   std::vector<std::string> files_;
   bool dry_run_ = false, json_ = false, best_ = false;
 };

@@ -11,16 +11,17 @@
 #include <map>
 
 #include "measure/fleet/device_registry.h"
+#include "measure/fleet/setup/fleet_folder.h"
 #include "measure/fleet/wire.h"
 #include "python_free_cli/arguments/fleet_argument.h"
 #include "python_free_cli/command.h"
-#include "python_free_cli/fleet_folder.h"
 #include "python_free_cli/print.h"
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
 #include "src/base/strings.h"
+#include "src/base/text/plural.h"
 
 namespace tilewright::cli {
 namespace {
@@ -125,10 +126,10 @@ std::vector<std::string> WaitForBuilders(const Seen& seen) {
       if (job.device_class == device_class)
         jobs += (jobs.empty() ? "; waiting: job " : ", ") + name;
     }
-    problems.push_back(fmt::format(
-        "class {}: {} device{} only measure{}, and no builder is there (start `tilewright worker "
-        "--build`){}",
-        device_class, count, count == 1 ? "" : "s", count == 1 ? "s" : "", jobs));
+    problems.push_back(
+        fmt::format("class {}: {} only measure{}, and there is no builder (start "
+                    "`tilewright worker --build`){}",
+                    device_class, Counted(count, "device"), count == 1 ? "s" : "", jobs));
   }
   return problems;
 }
@@ -219,7 +220,7 @@ class FleetCommand final : public Command {
  public:
   const char* name() const override { return "fleet"; }
   const char* summary() const override {
-    return "Set up a fleet of machines, see who is there, and tell devices and jobs what to do";
+    return "Set up a fleet of machines, show its state, and control its devices and jobs";
   }
   const char* examples() const override {
     return "  tilewright fleet up lab --host lab.example.org\n"
@@ -228,42 +229,47 @@ class FleetCommand final : public Command {
            "  tilewright fleet status --fleet lab/admin.fleet\n"
            "  tilewright fleet open cpu-5d41402abc4b --fleet lab/admin.fleet\n"
            "  tilewright fleet drain bench7.d0 --fleet lab/admin.fleet\n"
-           "  tilewright fleet cancel alice.1f3a77b2c0de --fleet lab/admin.fleet\n";
+           "  tilewright fleet cancel alice.1f3a77b2c0de --fleet lab/admin.fleet\n"
+           "A fleet needs nats-server on one machine: sudo apt-get install nats-server, or "
+           "scripts/setup.sh --with-fleet in the source tree.\n";
   }
   void Declare(CLI::App& app) override {
     app.require_subcommand(1);
-    CLI::App* up = Add(app, "up", "Write a fleet's folder, unless it is there, and run its server",
-                       &FleetCommand::Up);
-    up->add_option("folder", folder_, "Keys, certificates, configuration and storage")->required();
+    CLI::App* up =
+        Add(app, "up", "Create the folder of a fleet if it does not exist, and run its server",
+            &FleetCommand::Up);
+    up->add_option("folder", folder_, "Folder for keys, certificates, configuration and storage")
+        ->required();
     up->add_option("--host", host_,
-                   "Name or address that members reach the server by; several with commas are a "
-                   "cluster, each with the folder");
-    up->add_option("--server", server_, "Of a cluster: which of them this one is");
-    up->add_option("--port", port_, "Of the server")->check(CLI::Range(1, 65535));
-    up->add_flag("--write-only", write_only_, "Write the folder, and do not start the server");
-    CLI::App* status =
-        Add(app, "status", "Show devices, jobs and what they do", &FleetCommand::Show);
+                   "Name or address of the server; several, separated by commas, form a cluster "
+                   "whose servers share the folder");
+    up->add_option("--server", server_, "Host that this server is, in a cluster");
+    up->add_option("--port", port_, "Port of the server")->check(CLI::Range(1, 65535));
+    up->add_flag("--write-only", write_only_, "Create the folder and do not start the server");
+    CLI::App* status = Add(app, "status", "Show devices and jobs", &FleetCommand::Show);
     AddFleet(status);
-    status->add_flag("--json", json_, "One line of JSON");
-    status->add_flag("--watch", watch_, "Again and again");
-    status->add_option("--seconds", seconds_, "To listen for")->check(CLI::Range(0.5, 600.0));
+    status->add_flag("--json", json_, "Print one line of JSON");
+    status->add_flag("--watch", watch_, "Repeat until Ctrl-C");
+    status->add_option("--seconds", seconds_, "Time to wait for announcements, in seconds")
+        ->check(CLI::Range(0.5, 600.0));
     for (const auto& [subcommand, what] :
-         {std::pair("drain", "Let a device end what it has, and its worker end"),
-          std::pair("quarantine", "Give a device no more orders"),
-          std::pair("resume", "Give a device orders again")}) {
+         {std::pair("drain", "Let a device finish its orders, then stop its worker"),
+          std::pair("quarantine", "Send no more orders to a device"),
+          std::pair("resume", "Send orders to a device again")}) {
       CLI::App* sub = Add(app, subcommand, what, &FleetCommand::TellDevice);
-      sub->add_option("device", device_, "As status names it: WORKER.DEVICE")->required();
-      sub->add_option("--why", why_, "For people");
+      sub->add_option("device", device_, "Device, as `fleet status` shows it: WORKER.DEVICE")
+          ->required();
+      sub->add_option("--why", why_, "Reason that `fleet status` shows");
       AddFleet(sub);
     }
-    CLI::App* open = Add(app, "open", "Make the streams of a class of devices, which its jobs need",
+    CLI::App* open = Add(app, "open", "Create the streams of a device class, which its jobs need",
                          &FleetCommand::OpenClass);
-    open->add_option("class", device_, "As status names it")->required();
+    open->add_option("class", device_, "Device class, as `fleet status` shows it")->required();
     AddFleet(open);
     CLI::App* cancel =
-        Add(app, "cancel", "End a job: what it has stays in its store", &FleetCommand::Cancel);
-    cancel->add_option("job", device_, "As status names it: USER.JOB")->required();
-    cancel->add_option("--why", why_, "For people");
+        Add(app, "cancel", "End a job; its trials stay in its store", &FleetCommand::Cancel);
+    cancel->add_option("job", device_, "Job, as `fleet status` shows it: USER.JOB")->required();
+    cancel->add_option("--why", why_, "Reason that `fleet status` shows");
     AddFleet(cancel);
     DeclareKeys(app);
   }
@@ -280,25 +286,27 @@ class FleetCommand final : public Command {
     return sub;
   }
   void AddFleet(CLI::App* sub) {
-    sub->add_option("--fleet", fleet_, "nats://host:4222, or a file that `tilewright fleet` wrote")
+    sub->add_option(
+           "--fleet", fleet_,
+           "Broker of the fleet: nats://host:4222, or a file that `tilewright fleet` wrote")
         ->required();
   }
   void DeclareKeys(CLI::App& app) {
-    CLI::App* keys = app.add_subcommand("keys", "Who may speak in the fleet");
+    CLI::App* keys = app.add_subcommand("keys", "Manage the keys of the fleet");
     keys->require_subcommand(1);
-    CLI::App* add = Add(*keys, "add", "Make a key for a user", &FleetCommand::AddKey);
-    add->add_option("user", user_.name, "Name of a person, or of a worker")->required();
+    CLI::App* add = Add(*keys, "add", "Create a key for a user or a worker", &FleetCommand::AddKey);
+    add->add_option("user", user_.name, "Name of a user or worker")->required();
     add->add_option("--role", user_.role,
-                    "tuner, worker, builder (a worker that builds for others), admin")
+                    "Role: tuner, worker, builder (a worker that builds for others) or admin")
         ->required();
-    add->add_option("--class", user_.device_class, "Of a worker: the only class it may serve");
-    add->add_option("--into", into_, "Folder for the files that the user gets")->required();
-    CLI::App* remove = Add(*keys, "remove", "Take a key back", &FleetCommand::RemoveKey);
+    add->add_option("--class", user_.device_class, "Only device class that a worker may serve");
+    add->add_option("--into", into_, "Folder for the user's files")->required();
+    CLI::App* remove = Add(*keys, "remove", "Revoke a key", &FleetCommand::RemoveKey);
     remove->add_option("user", user_.name)->required();
-    CLI::App* list = Add(*keys, "list", "Show who has one", &FleetCommand::ListKeys);
-    list->add_flag("--json", json_, "One line of JSON");
+    CLI::App* list = Add(*keys, "list", "List the users with keys", &FleetCommand::ListKeys);
+    list->add_flag("--json", json_, "Print one line of JSON");
     for (CLI::App* sub : {add, remove, list}) {
-      sub->add_option("--folder", folder_, "Of `fleet up`")->required();
+      sub->add_option("--folder", folder_, "Folder of the fleet (from `fleet up`)")->required();
     }
   }
 
@@ -309,8 +317,8 @@ class FleetCommand final : public Command {
 
   Result<int> Up() {
     TW_ASSIGN_OR_RETURN(auto opened, FileExists(folder_ + "/fleet.json")
-                                         ? FleetFolder::Open(folder_)
-                                         : FleetFolder::Make(folder_, host_, port_));
+                                         ? fleet::FleetFolder::Open(folder_)
+                                         : fleet::FleetFolder::Make(folder_, host_, port_));
     if (!server_.empty()) TW_RETURN_IF_ERROR(opened.SetServer(server_));
     TW_RETURN_IF_ERROR(opened.Write());
     PrintErr("fleet {}: {}; you are {}/admin.fleet\n", opened.path(), opened.url(), opened.path());
@@ -321,7 +329,9 @@ class FleetCommand final : public Command {
                              fmt::format("{}", fmt::join(hosts, ", ")));
     }
     if (!FileExists(kServer)) {
-      return Unavailable(std::string(kServer) + " is not there: install nats-server (on Debian)");
+      return Unavailable(std::string(kServer) +
+                         " is not installed: sudo apt-get install nats-server, or "
+                         "scripts/setup.sh --with-fleet in the source tree");
     }
     // From here on this process is the server; the caller ends it by a signal.
     const std::string configuration = opened.configuration();
@@ -373,17 +383,17 @@ class FleetCommand final : public Command {
       return kExitDone;
     }
     const auto folder = std::filesystem::path(fleet_).parent_path().string();
-    auto opened = FleetFolder::Open(folder.empty() ? "." : folder);
+    auto opened = fleet::FleetFolder::Open(folder.empty() ? "." : folder);
     if (!opened.ok()) {
       return opened.status().WithContext(
-          "--fleet: expected admin.fleet in the folder of `fleet up`, as the configuration in it "
-          "says who may do what with the class");
+          "--fleet: expected admin.fleet in the folder of `fleet up`, whose configuration has the "
+          "rights for the class");
     }
     TW_RETURN_IF_ERROR(opened->OpenClass(device_));
     Reload(*opened);
     std::vector<std::string> users;
-    for (const FleetUser& user : opened->users()) {
-      if (MayTune(user)) users.push_back(user.name);
+    for (const fleet::FleetUser& user : opened->users()) {
+      if (fleet::MayTune(user)) users.push_back(user.name);
     }
     TW_RETURN_IF_ERROR(MakeStreams(fleet_, users, {device_}));
     return kExitDone;
@@ -417,8 +427,7 @@ class FleetCommand final : public Command {
       there = there || incoming->kind == fleet::BrokerEvent::Kind::kMessage;
     }
     return InvalidArgument(
-        fmt::format("'{}' was told so, and said nothing for {:g} s: expected one that `fleet "
-                    "status` shows",
+        fmt::format("'{}' did not answer within {:g} s: expected one that `fleet status` shows",
                     device_, offline_seconds));
   }
   /// Parses two names with a dot between them.
@@ -442,39 +451,39 @@ class FleetCommand final : public Command {
   }
 
   /// Makes a running server reload its configuration. Returns false if none runs here.
-  static bool Reload(const FleetFolder& folder) {
+  static bool Reload(const fleet::FleetFolder& folder) {
     constexpr std::int64_t kMaxBytes = 64;
     const auto text = ReadFile(folder.process_file(), kMaxBytes);
     const auto pid = text.ok() ? ParseInt64(Trim(*text)) : Result<std::int64_t>(text.status());
     if (pid.ok() && *pid > 1 && ::kill(static_cast<pid_t>(*pid), SIGHUP) == 0) return true;
-    PrintErr("note: no server of this fleet runs here; one elsewhere needs {} and a reload\n",
+    PrintErr("note: no server of this fleet runs here; copy {} to the server and reload it\n",
              folder.configuration());
     return false;
   }
   Result<int> AddKey() {
-    TW_ASSIGN_OR_RETURN(auto folder, FleetFolder::Open(folder_));
+    TW_ASSIGN_OR_RETURN(auto folder, fleet::FleetFolder::Open(folder_));
     TW_ASSIGN_OR_RETURN(auto file, folder.Add(user_, into_));
     const bool runs = Reload(folder);
-    if (runs && MayTune(user_) && !folder.classes().empty()) {
+    if (runs && fleet::MayTune(user_) && !folder.classes().empty()) {
       const Status made = MakeStreams(folder.admin_file(), {user_.name}, folder.classes());
       if (!made.ok()) {
-        PrintErr("note: {} has no queues yet, `tilewright fleet open` makes them: {}\n", user_.name,
-                 made.message());
+        PrintErr("note: {} has no queues yet; `tilewright fleet open` creates them: {}\n",
+                 user_.name, made.message());
       }
     }
     PrintOut("{}\n", file);
     return kExitDone;
   }
   Result<int> RemoveKey() {
-    TW_ASSIGN_OR_RETURN(auto folder, FleetFolder::Open(folder_));
+    TW_ASSIGN_OR_RETURN(auto folder, fleet::FleetFolder::Open(folder_));
     TW_RETURN_IF_ERROR(folder.Remove(user_.name));
     Reload(folder);
     return kExitDone;
   }
   Result<int> ListKeys() {
-    TW_ASSIGN_OR_RETURN(auto folder, FleetFolder::Open(folder_));
+    TW_ASSIGN_OR_RETURN(auto folder, fleet::FleetFolder::Open(folder_));
     Json json = Json::array();
-    for (const FleetUser& user : folder.users()) {
+    for (const fleet::FleetUser& user : folder.users()) {
       json.push_back({{"name", user.name},
                       {"role", user.role},
                       {"class", user.device_class},
@@ -492,7 +501,7 @@ class FleetCommand final : public Command {
   int port_ = 4222;
   double seconds_ = 3;
   bool json_ = false, watch_ = false, write_only_ = false;
-  FleetUser user_;
+  fleet::FleetUser user_;
 };
 
 }  // namespace

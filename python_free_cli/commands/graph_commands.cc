@@ -13,6 +13,8 @@
 #include "records/autotvm/tuple.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
+#include "src/base/printable.h"
+#include "src/base/text/plural.h"
 #include "src/compiler/compile.h"
 #include "src/graph/ir/check_memory.h"
 #include "src/graph/ir/describe.h"
@@ -21,9 +23,10 @@
 #include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
 #include "src/models/models.h"
-#include "src/session/format.h"
 #include "src/session/model.h"
+#include "src/session/names.h"
 #include "src/session/target.h"
+#include "src/session/text_table.h"
 #include "src/templates/device.h"
 
 namespace tilewright::cli {
@@ -47,7 +50,7 @@ class InspectCommand final : public Command {
  public:
   const char* name() const override { return "inspect"; }
   const char* summary() const override {
-    return "Show what a model file holds: inputs, outputs, operators, sizes";
+    return "Show the inputs, outputs, operators and sizes of a model file";
   }
   const char* examples() const override {
     return "  tilewright inspect resnet18.onnx\n  tilewright inspect resnet18_packed.relay "
@@ -55,9 +58,9 @@ class InspectCommand final : public Command {
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
-    auto* check = app.add_flag(
-        "--check", check_, "Say whether compile would take the file; exit code 2 if it would not");
-    app.add_option("--target", target_, "What --check is for")->capture_default_str()->needs(check);
+    auto* check = app.add_flag("--check", check_,
+                               "Check whether the file can be compiled; exit code 2 if not");
+    app.add_option("--target", target_, "Target of --check")->capture_default_str()->needs(check);
     app.add_flag("--json", json_, "Print JSON");
     model_.Declare(app);
   }
@@ -97,15 +100,15 @@ class TasksCommand final : public Command {
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
-    app.add_option("--target", target_, "What code is generated for")->capture_default_str();
+    app.add_option("--target", target_, "Target: native, a board, or a target string")
+        ->capture_default_str();
     app.add_option("--vta-config", vta_config_,
-                   "Design of a VTA target: a file, or sim, pynq, ultra96, … (configs/vta)");
+                   "Design of a VTA target: a file, or a name such as sim or pynq");
     app.add_flag("--no-fuse-residuals", no_fuse_residuals_,
-                 "On a VTA, additions of residuals are tasks of their own");
-    app.add_flag(
-        "--groups", groups_,
-        "List the groups of operators without an anchor instead, with their keys and their "
-        "share of the network's estimated time");
+                 "On a VTA, make residual additions separate tasks");
+    app.add_flag("--groups", groups_,
+                 "List the groups of operators without an anchor instead, with their keys and "
+                 "shares of the estimated time");
     app.add_flag("--json", json_, "Print JSON");
     model_.Declare(app);
   }
@@ -120,26 +123,34 @@ class TasksCommand final : public Command {
     const PartitionRule rule = PartitionRuleFor(target, !no_fuse_residuals_);
     graph = UnfusedOperators(*std::move(graph), rule);
     TW_RETURN_IF_ERROR(graph);
-    TW_ASSIGN_OR_RETURN(auto tasks, ExtractTasks(*graph, rule.fuse));
+    TW_ASSIGN_OR_RETURN(auto tasks, ExtractTasks(*graph, rule));
     if (groups_) return PrintGroups(source, target);
     const Status taken = CheckTaken(templates(), file_, *std::move(graph), target);
-    if (!taken.ok()) PrintErr("warning: compile would refuse it: {}\n", taken.message());
+    if (!taken.ok()) PrintErr("warning: compile would reject it: {}\n", taken.message());
     if (json_) {
       PrintJsonText(TasksToJson(name, tasks, records::AutotvmTuplesOn(target)));
       return kExitDone;
     }
-    PrintOut("{:>3}  {:<38} {:>4} {:>9}  {}\n", "#", "task", "uses", "MMACs", "fused with");
+    std::vector<session::NamedTask> named;
+    for (const ExtractedTask& task : tasks) named.push_back({&task.workload});
+    const std::vector<std::string> names = session::DistinctNames(named);
+    session::TextTable table({{"#", true},
+                              {"task", false, 28},
+                              {"uses", true},
+                              {"MMACs", true},
+                              {"fused with", false, 10}});
     std::int64_t uses = 0;
     std::int64_t macs = 0;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
       const ExtractedTask& task = tasks[i];
-      PrintOut("{:>3}  {:<38} {:>4} {:>9.2f}  {}\n", i, session::ShortName(task.workload),
-               task.occurrences(), 1e-6 * static_cast<double>(task.workload.macs()),
-               task.epilogue.ToString());
+      table.AddRow({std::to_string(i), Printable(names[i]), std::to_string(task.occurrences()),
+                    fmt::format("{:.2f}", 1e-6 * static_cast<double>(task.workload.macs())),
+                    Printable(task.epilogue.ToString())});
       uses += task.occurrences();
       macs += task.occurrences() * task.workload.macs();
     }
-    PrintOut("{} tasks, {} uses, {:.3f} GMACs\n", tasks.size(), uses,
+    PrintTable(table);
+    PrintOut("{}, {}, {:.3f} GMACs\n", Counted(std::ssize(tasks), "task"), Counted(uses, "use"),
              1e-9 * static_cast<double>(macs));
     return kExitDone;
   }
@@ -149,6 +160,8 @@ class TasksCommand final : public Command {
     std::vector<double> shares;
     TW_ASSIGN_OR_RETURN(auto tasks, session::GroupTasksOfFile(templates(), source, target,
                                                               /*least_share=*/0, &shares));
+    const std::vector<std::string> names = session::DistinctNames(tasks);
+    session::TextTable table({{"#", true}, {"group", false, 28}, {"uses", true}, {"time", true}});
     Json list = Json::array();
     double all = 0;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -156,14 +169,15 @@ class TasksCommand final : public Command {
       list.push_back(
           {{"key", task.task.workload.Key()}, {"uses", task.occurrences}, {"share", shares[i]}});
       all += shares[i];
-      if (json_) continue;
-      PrintOut("{:>3}  {:<38} {:>4} uses {:>6.2f} %\n", i, session::ShortName(task.task.workload),
-               task.occurrences, 100 * shares[i]);
+      table.AddRow({std::to_string(i), Printable(names[i]), std::to_string(task.occurrences),
+                    fmt::format("{:.2f} %", 100 * shares[i])});
     }
     if (json_) {
       PrintJson({{"groups", list}});
     } else {
-      PrintOut("{} groups, {:.1f} % of the estimated time\n", tasks.size(), 100 * all);
+      PrintTable(table);
+      PrintOut("{}, {:.1f} % of the estimated time\n", Counted(std::ssize(tasks), "group"),
+               100 * all);
     }
     return kExitDone;
   }
@@ -181,7 +195,7 @@ class ModelCommand final : public Command {
  public:
   const char* name() const override { return "model"; }
   const char* summary() const override {
-    return "Make one of the built-in networks, with seeded weights";
+    return "Write a built-in network as an ONNX file, with synthetic weights";
   }
   const char* examples() const override {
     return "  tilewright model resnet18_v1 -o resnet18.onnx\n"
@@ -194,9 +208,10 @@ class ModelCommand final : public Command {
     app.add_option("name", name_,
                    "resnet18_v1, resnet50_v1, mobilenet_v2, squeezenet1_1 or bert_base_encoder")
         ->required();
-    app.add_option("--batch", options_.batch, "Images or sequences per run")->capture_default_str();
-    app.add_flag("--int8", options_.int8, "The quantized form: int8 operands, int32 sums");
-    app.add_flag("--float16", options_.float16, "Every tensor in half precision");
+    app.add_option("--batch", options_.batch, "Batch size: images or sequences per run")
+        ->capture_default_str();
+    app.add_flag("--int8", options_.int8, "Write the quantized form: int8 operands, int32 sums");
+    app.add_flag("--float16", options_.float16, "Write the float16 form");
     app.add_option("-o,--output", output_, "File to write")->required();
   }
   Result<int> Run() override {

@@ -18,6 +18,7 @@
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
+#include "src/base/text/plural.h"
 #include "src/plugins/registries.h"
 #include "src/session/device_support.h"
 #include "src/session/format.h"
@@ -38,14 +39,15 @@ class MeasureCommand final : public Command {
            "  tilewright measure --task resnet18.onnx#1 --target 'cuda -arch=sm_80' --device "
            "simt\n";
   }
-  bool hidden() const override { return true; }
   void Declare(CLI::App& app) override {
-    app.add_option("--task", candidate_.task, "Workload key, AutoTVM tuple, or FILE#N")->required();
+    app.add_option("--task", candidate_.task,
+                   "Workload key, AutoTVM tuple, or FILE#N for task N of a model")
+        ->required();
     candidate_.Declare(app);
     app.add_option("--race", race_,
-                   "Race the configs of a file instead: lines of {\"template\":T,\"config\":C}, as"
-                   " `records best --json` prints them; ends with one line of JSON for each");
-    app.add_option("--wait", wait_, "With --race: seconds to wait for quiet moments")
+                   "Race the configs of a file instead: lines of {\"template\":T,\"config\":C}, as "
+                   "`records best --json` prints them; prints one line of JSON for each");
+    app.add_option("--wait", wait_, "With --race: seconds to wait for an undisturbed machine")
         ->check(CLI::NonNegativeNumber);
     device_.Declare(app);
     runner_.Declare(app);
@@ -58,11 +60,12 @@ class MeasureCommand final : public Command {
                                  chosen.entry->version, chosen.config};
     TW_RETURN_IF_ERROR(device_.Check(task.task.target));
     if (LibraryOfTemplate(chosen.entry->key) != nullptr && runner_.elsewhere()) {
-      return InvalidArgument("--libs: libraries are called on this machine, expected no --runner");
+      return InvalidArgument(
+          "--libs: not allowed with --runner; libraries are called on this machine");
     }
     if (device_.simt() && runner_.elsewhere()) {
       return InvalidArgument(
-          "--runner: the emulator is in this program, expected no --device simt");
+          "--runner: not allowed with --device simt, which runs in this program");
     }
     if (device_.simt()) return Emulate(candidate);
     TW_ASSIGN_OR_RETURN(
@@ -82,8 +85,9 @@ class MeasureCommand final : public Command {
                trial.verified ? "verified" : "not verified");
       return kExitDone;
     }
-    PrintOut("{} +- {:.1f} % ({} samples), {:.1f} GFLOP/s, error {:.1e}{}{}\n",
-             session::ShortSeconds(trial.value), 100 * trial.noise, trial.samples.size(),
+    PrintOut("{} +- {:.1f} % ({}), {:.1f} GFLOP/s, error {:.1e}{}{}\n",
+             session::ShortSeconds(trial.value), 100 * trial.noise,
+             Counted(std::ssize(trial.samples), "sample"),
              2e-9 * static_cast<double>(task.task.workload.macs()) / trial.value,
              trial.max_abs_error, ErrorBeside(*chosen.entry, candidate, *measurer),
              trial.noisy() ? ", disturbed: measured in noise" : "");
@@ -166,7 +170,7 @@ class MeasureCommand final : public Command {
       PrintErr("{}: {}\n", OutcomeName(verdict.outcome), verdict.reason);
       return kExitFailed;
     }
-    PrintOut("verified in the emulator, largest error {:.2g}; not timed: it has no times\n",
+    PrintOut("verified in the emulator, largest error {:.2g}; the emulator does not time\n",
              verdict.max_abs_error);
     return kExitDone;
   }
@@ -182,13 +186,12 @@ class RunnerCommand final : public Command {
  public:
   const char* name() const override { return "runner"; }
   const char* summary() const override {
-    return "Run candidates for a tilewright on another machine, over standard input and output";
+    return "Run candidates for a tuner on another machine, over standard input and output";
   }
   const char* examples() const override {
     return "  tilewright tune resnet18.onnx --runner 'ssh board tilewright runner' --target "
-           "rasp4b64 "
-           "--trials 100 --records records.db\n"
-           "A board needs only the program tilewright-runner, which is the same without a "
+           "rasp4b64 --trials 100 --records records.db\n"
+           "A board needs only the program tilewright-runner, the same runner without a "
            "compiler.\n";
   }
   void Declare(CLI::App&) override {}
@@ -216,9 +219,8 @@ class ChildCommand final : public Command {
 
 void RunnerArguments::Declare(CLI::App& app) {
   app.add_option("--runner", commands,
-                 "Run candidates by this command's tilewright-runner: 'ssh board "
-                 "tilewright-runner'; several "
-                 "times for several of the same device")
+                 "Command that starts tilewright-runner on the device: 'ssh board "
+                 "tilewright-runner'; repeat it for several equal devices")
       ->allow_extra_args(false)
       ->check([](const std::string& text) {  // the command comes from an unset variable
         return text.empty() ? std::string("expected a command") : std::string();

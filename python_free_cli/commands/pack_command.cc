@@ -24,27 +24,26 @@ class PackCommand final : public Command {
  public:
   const char* name() const override { return "pack"; }
   const char* summary() const override {
-    return "Change the layout of a quantized model for a VTA and write it as Relay text";
+    return "Pack the layouts of a quantized model for a VTA and write it as Relay text";
   }
   const char* examples() const override {
     return "  tilewright model resnet50_v1 --int8 -o resnet50.onnx\n"
            "  tilewright pack resnet50.onnx --vta-config sim -o resnet50.relay\n"
            "  tilewright run resnet50.relay --target vta --vta-config sim\n"
-           "  tilewright pack resnet50.onnx --vta-config sim --start max_pool2d "
-           "--stop mean -o resnet50.relay\n"
-           "Results are equal to the last bit. The weights are in the text. Exit code 1, and no "
-           "file, if "
-           "nothing can be packed.\n";
+           "  tilewright pack resnet50.onnx --vta-config sim --start max_pool2d --stop mean -o "
+           "resnet50.relay\n"
+           "The packed model computes exactly the same results. The text includes the weights. If "
+           "nothing can be packed, no file is written and the exit code is 1.\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text), quantized to int8")->required();
     app.add_option("--vta-config", vta_config_,
-                   "Design of the VTA: a file, or sim, pynq, ultra96, … (configs/vta)")
+                   "Design of the VTA: a file, or a name such as sim or pynq")
         ->required();
     app.add_option("-o,--output", output_, "Relay text to write")->required();
     app.add_option("--start", options_.start,
-                   "First value or operator whose result is packed (default: by itself)");
-    app.add_option("--stop", options_.stop, "First one behind it that is not packed any more");
+                   "First value or operator to pack (default: chosen automatically)");
+    app.add_option("--stop", options_.stop, "First value or operator after it that stays unpacked");
     app.add_flag("--json", json_, "Print JSON");
     model_.Declare(app);
   }
@@ -60,10 +59,9 @@ class PackCommand final : public Command {
     if (report.convolutions + report.products == 0) {
       Print(report, design.Name(), packed->synthetic_constants);
       PrintErr("tilewright pack: nothing to pack, so {} is not written; {}\n", output_,
-               report.left.empty()
-                   ? "what is packed are int8 convolutions and matrix products, as `tilewright "
-                     "quantize` makes them, and there are none"
-                   : "why each operator is left is said above");
+               report.left.empty() ? "the model has no int8 convolutions or matrix products, as "
+                                     "`tilewright quantize` writes them"
+                                   : "the reasons are listed above");
       return kExitFailed;
     }
     auto relay = ExportRelay(*packed);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "python_free_cli/answer_table.h"
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
@@ -19,8 +20,12 @@
 #include "records/package/diff.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
+#include "src/base/printable.h"
+#include "src/base/text/plural.h"
 #include "src/session/format.h"
+#include "src/session/names.h"
 #include "src/session/tasks.h"
+#include "src/session/text_table.h"
 #include "src/session/user_paths.h"
 #include "src/templates/device.h"
 
@@ -119,60 +124,66 @@ class PackageCommand final : public Command {
 
 void PackageCommand::Declare(CLI::App& app) {
   app.require_subcommand(1);
-  CLI::App* build = Add(app, "build", "One package for each target of some record stores",
+  CLI::App* build = Add(app, "build", "Build a package for each target of some record stores",
                         &PackageCommand::Build);
   build->add_option("stores", arguments_, "Record stores")->required();
   build->add_option("-o,--output", output_, "Folder, or a file name that ends in .twpkg")
       ->capture_default_str();
-  build->add_option("--license", build_.license, "Licence of the records, such as CC0-1.0")
+  build->add_option("--license", build_.license, "License of the records, such as CC0-1.0")
       ->required();
   build->add_option("--key", key_file_, "Secret key to sign with (from keygen)");
   build->add_flag("--unsigned", unsigned_, "Build without a signature");
-  build->add_option("--target", build_.target, "Only this target");
+  build->add_option("--target", build_.target, "Only records of this target");
   build->add_option("--name", build_.name, "Name of the package (default: from its target)");
-  build->add_option("--best", build_.best, "Fastest trials of each task, and ties (0: all)")
+  build->add_option("--best", build_.best, "Number of fastest trials per task, plus ties (0: all)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 
-  CLI::App* verify = Add(app, "verify", "Check packages, their signatures and every record",
-                         &PackageCommand::Verify);
+  CLI::App* verify =
+      Add(app, "verify", "Verify packages: signatures and all records", &PackageCommand::Verify);
   verify->add_option("packages", arguments_, "Package files, or folders of them");
-  verify->add_flag("--installed", installed_, "Check what is installed");
+  verify->add_flag("--installed", installed_, "Verify the installed packages");
   DeclareTrust(*verify, trust_);
 
   CLI::App* install =
-      Add(app, "install", "Verify packages and make them answer queries", &PackageCommand::Install);
+      Add(app, "install", "Verify packages and install them for queries", &PackageCommand::Install);
   install->add_option("packages", arguments_, "Package files, or folders of them")->required();
   install->add_flag("--system", system_,
                     std::string("For all users, in ") + session::kSystemPackages);
-  install->add_flag("--downgrade", downgrade_, "Also where a newer one is installed");
+  install->add_flag("--downgrade", downgrade_, "Install even if a newer version is installed");
   DeclareTrust(*install, trust_);
 
-  Add(app, "list", "Installed packages, in the order in which they are asked",
+  Add(app, "list", "List installed packages in the order in which they are searched",
       &PackageCommand::List);
   CLI::App* remove = Add(app, "remove", "Remove installed packages", &PackageCommand::Remove);
-  remove->add_option("packages", arguments_, "Names, or beginnings of digests")->required();
+  remove->add_option("packages", arguments_, "Names, or prefixes of digests")->required();
 
-  CLI::App* diff = Add(app, "diff", "Tasks whose best config differs", &PackageCommand::Diff);
-  diff->add_option("before", before_, "Package file, or name of an installed one")->required();
-  diff->add_option("after", after_, "Package file, or name of an installed one")->required();
+  CLI::App* diff = Add(app, "diff", "Show tasks whose best config differs between two packages",
+                       &PackageCommand::Diff);
+  diff->add_option("before", before_, "Package file, or name of an installed package")->required();
+  diff->add_option("after", after_, "Package file, or name of an installed package")->required();
   DeclareTrust(*diff, trust_);
 
   CLI::App* query =
-      Add(app, "query", "Ask one package for the best config of a task", &PackageCommand::Query);
-  query->add_option("package", before_, "Package file, or name of an installed one")->required();
-  query->add_option("task", task_, "Workload key, AutoTVM tuple, FILE#N, or FILE for all its tasks")
+      Add(app, "query", "Show the best config of a task in one package", &PackageCommand::Query);
+  query->add_option("package", before_, "Package file, or name of an installed package")
+      ->required();
+  query
+      ->add_option("task", task_,
+                   "Workload key, AutoTVM tuple, FILE#N for one task, or FILE for all tasks")
       ->required();
   DeclareTrust(*query, trust_);
   target_.Declare(*query);
   model_.Declare(*query);
 
-  CLI::App* keygen = Add(app, "keygen", "Make a key pair to sign with", &PackageCommand::Keygen);
-  keygen->add_option("-o,--output", output_, "Secret key; the public one is beside it, FILE.pub")
+  CLI::App* keygen = Add(app, "keygen", "Generate a key pair for signing", &PackageCommand::Keygen);
+  keygen
+      ->add_option("-o,--output", output_,
+                   "File for the secret key; the public key is written to FILE.pub")
       ->required();
-  keygen->add_option("--comment", comment_, "Whose it is");
-  keygen->add_flag("--trust", trust_new_, "Trust it here at once");
-  CLI::App* trust = Add(app, "trust", "Trust public keys from now on", &PackageCommand::Trust);
+  keygen->add_option("--comment", comment_, "Comment that names the owner");
+  keygen->add_flag("--trust", trust_new_, "Also trust the key on this machine");
+  CLI::App* trust = Add(app, "trust", "Trust public keys permanently", &PackageCommand::Trust);
   trust->add_option("keys", arguments_, "Public key files")->required();
 }
 
@@ -192,12 +203,13 @@ Result<int> PackageCommand::Build() {
     build_.target = target->ToString();
   }
   WorkProgress progress("package build");
-  progress.Set(0, 0, fmt::format("of {} stores", arguments_.size()));
+  progress.Set(0, 0, "of " + Counted(std::ssize(arguments_), "store"));
   std::int64_t refused = 0;
   std::vector<std::string> reasons;
   build_.refused = [&](const std::string& store, std::int64_t count, const std::string& first) {
     refused += count;
-    reasons.push_back(fmt::format("{}: {} trials refused, the first: {}", store, count, first));
+    reasons.push_back(
+        fmt::format("{}: {} refused, the first: {}", store, Counted(count, "trial"), first));
   };
   auto packages = records::BuildPackages(templates(), arguments_, build_);
   progress.Stop();
@@ -223,8 +235,8 @@ Result<int> PackageCommand::Build() {
                    {"bytes", package.bytes.size()},
                    {"manifest", ManifestJson(package.manifest)}});
     if (json_) continue;
-    PrintOut("{}: {} trials of {} tasks on {} devices, {:.1f} kB, {}\n", path,
-             package.manifest.trials, package.manifest.tasks, package.manifest.devices,
+    PrintOut("{}: {} of {} on {}, {:.1f} kB, {}\n", path, Counted(package.manifest.trials, "trial"),
+             Counted(package.manifest.tasks, "task"), Counted(package.manifest.devices, "device"),
              1e-3 * static_cast<double>(package.bytes.size()), unsigned_ ? "unsigned" : "signed");
   }
   if (json_) PrintJson({{"packages", out}, {"refused", refused}});
@@ -257,10 +269,10 @@ Result<int> PackageCommand::Verify() {
     if (json_) continue;
     const records::PackageManifest& m = package->manifest;
     PrintOut(
-        "{}: sound\n  target   {}\n  records  {} trials of {} tasks, newest {}\n"
+        "{}: sound\n  target   {}\n  records  {} of {}, newest {}\n"
         "  signer   {}\n  licence  {}\n  digest   {}\n",
-        file, fmt::join(m.targets, "; "), m.trials, m.tasks, m.newest_trial, package->SignerText(),
-        m.license, package->digest);
+        file, fmt::join(m.targets, "; "), Counted(m.trials, "trial"), Counted(m.tasks, "task"),
+        m.newest_trial, package->SignerText(), m.license, package->digest);
   }
   if (json_) PrintJson({{"packages", out}});
   return refused > 0 ? kExitBadInput : kExitDone;
@@ -303,7 +315,7 @@ Result<int> PackageCommand::Install() {
     const auto install = [&]() -> Result<records::InstallResult> {
       TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(file, records::kMaxPackageBytes));
       auto package = records::ReadPackage(bytes, policy, &templates());
-      if (!package.ok()) return package.status().WithContext(file);
+      if (!package.ok()) return records::NotAPackage(package.status(), bytes, file);
       return records::InstallPackage(*package, bytes, root, downgrade_);
     };
     auto installed = install();
@@ -323,11 +335,11 @@ Result<int> PackageCommand::Install() {
                    {"now_signed", installed->now_signed},
                    {"replaced", installed->replaced}});
     if (json_) continue;
-    PrintOut("{} ({}): {}, {} tasks, {}{}\n", package.manifest.name, package.digest.substr(0, 12),
+    PrintOut("{} ({}): {}, {}, {}{}\n", package.manifest.name, package.digest.substr(0, 12),
              installed->now_signed  ? "was there unsigned, now signed"
              : installed->was_there ? "was there"
                                     : "installed",
-             package.manifest.tasks, package.SignerText(),
+             Counted(package.manifest.tasks, "task"), package.SignerText(),
              installed->replaced.empty() ? "" : ", replaces an older one");
   }
   if (json_) PrintJson({{"packages", out}});
@@ -340,6 +352,12 @@ Result<int> PackageCommand::Install() {
 
 Result<int> PackageCommand::List() {
   TW_ASSIGN_OR_RETURN(auto list, AllInstalled());
+  session::TextTable table({{"package", false, 16},
+                            {"digest"},
+                            {"tasks", true},
+                            {"trials", true},
+                            {"newest", false, 10},
+                            {"signer", false, 12}});
   Json out = Json::array();
   for (const records::InstalledPackage& package : list.packages) {
     out.push_back({{"name", package.manifest.name},
@@ -347,11 +365,11 @@ Result<int> PackageCommand::List() {
                    {"signer", package.SignerText()},
                    {"folder", package.folder},
                    {"manifest", ManifestJson(package.manifest)}});
-    if (json_) continue;
-    PrintOut("{:<34} {}  {:>5} tasks {:>6} trials  {}  {}\n", package.manifest.name,
-             package.digest.substr(0, 12), package.manifest.tasks, package.manifest.trials,
-             package.manifest.newest_trial, package.SignerText());
+    table.AddRow({Printable(package.manifest.name), package.digest.substr(0, 12),
+                  std::to_string(package.manifest.tasks), std::to_string(package.manifest.trials),
+                  Printable(package.manifest.newest_trial), Printable(package.SignerText())});
   }
+  if (!json_) PrintTable(table);
   for (const std::string& problem : list.problems) PrintErr("left out: {}\n", problem);
   if (json_) PrintJson({{"packages", out}, {"problems", list.problems}});
   return kExitDone;
@@ -392,6 +410,7 @@ Result<int> PackageCommand::Diff() {
   TW_ASSIGN_OR_RETURN(auto tasks, records::CompareBest(before, after));
   Json out = Json::array();
   int same = 0;
+  session::TextTable table({{"task", false, 24}, {"before", true}, {"after", true}});
   const auto side = [](const std::optional<records::Record>& record) -> Json {
     if (!record.has_value()) return nullptr;
     return {{"template", record->trial.candidate.template_key},
@@ -418,14 +437,14 @@ Result<int> PackageCommand::Diff() {
                  : std::string("-");
     };
     auto workload = Workload::Parse(task.workload_key);
-    PrintOut("{:<38} {:>20} -> {}\n",
-             workload.ok() ? session::ShortName(*workload) : task.workload_key, text(task.before),
-             text(task.after));
+    table.AddRow({Printable(workload.ok() ? session::ShortName(*workload) : task.workload_key),
+                  text(task.before), text(task.after)});
   }
+  if (!json_) PrintTable(table);
   if (json_) {
     PrintJson({{"same", same}, {"different", out}});
   } else {
-    PrintOut("{} tasks the same, {} different\n", same, out.size());
+    PrintOut("{} the same, {} different\n", Counted(same, "task"), out.size());
   }
   return kExitDone;
 }
@@ -439,8 +458,11 @@ Result<int> PackageCommand::Query() {
   TW_ASSIGN_OR_RETURN(auto tasks, session::ParseTasks(source, target));
   TW_ASSIGN_OR_RETURN(const auto device, DeviceFor(target));
   Json out = Json::array();
+  const std::vector<std::string> names = session::DistinctNames(tasks);
+  AnswerTable table;
   bool missed = false;
-  for (const search::TuneTask& task : tasks) {
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const search::TuneTask& task = tasks[i];
     records::LookupRequest request;
     request.templates = &templates();
     request.workload = &task.task.workload;
@@ -450,9 +472,18 @@ Result<int> PackageCommand::Query() {
     missed = missed || answer.level == records::AnswerLevel::kMiss;
     const std::string key = task.task.workload.Key();
     out.push_back(records::AnswerJson(answer, request.workload, key, target.ToString()));
-    if (!json_) PrintAnswer(request.workload, key, answer, tasks.size() == 1);
+    if (json_) continue;
+    if (tasks.size() == 1) {
+      PrintAnswer(names[i], request.workload, target, answer);
+    } else {
+      table.Add(names[i], request.workload, answer);
+    }
   }
-  if (json_) PrintJson({{"answers", out}});
+  if (json_) {
+    PrintJson({{"answers", out}});
+  } else if (tasks.size() != 1) {
+    table.Print(target);
+  }
   return missed ? kExitFailed : kExitDone;
 }
 

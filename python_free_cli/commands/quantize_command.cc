@@ -33,7 +33,7 @@ class QuantizeCommand final : public Command {
  public:
   const char* name() const override { return "quantize"; }
   const char* summary() const override {
-    return "Make a graph of integers of a float model and write it as Relay text";
+    return "Quantize a float model to integers and write it as Relay text";
   }
   const char* examples() const override {
     return "  tilewright quantize resnet18.onnx -o resnet18_int8.relay\n"
@@ -47,37 +47,37 @@ class QuantizeCommand final : public Command {
            "  tilewright quantize resnet18.onnx --passes fold,partition,annotate -o marked.relay\n"
            "  tilewright quantize marked.relay --passes calibrate,realize -o out.relay\n"
            "Passes: fold, partition, annotate, calibrate, realize (with do_simulation: simulate). "
-           "Fields of the configuration: docs/graphs.md.\n";
+           "Fields of the configuration: docs/quantization.md.\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
     model_.Declare(app);
     app.add_option("-o,--output", output_, "Relay text to write, with the weights");
-    app.add_option("--config", config_file_, "JSON file with fields of the configuration");
-    app.add_option("--set", fields_, "A field of the configuration, FIELD=VALUE; repeat for more");
+    app.add_option("--config", config_file_,
+                   "JSON file with fields of the quantization configuration");
+    app.add_option("--set", fields_, "Field of the configuration: FIELD=VALUE; repeatable");
     app.add_flag(
         "--reduce-range", reduce_range_,
-        "Weights of 7 bits (nbit_weight=7), which CPUs with AVX2 and without VNNI multiply "
-        "faster than larger ones");
+        "Use 7-bit weights (nbit_weight=7), which are faster on CPUs with AVX2 but without VNNI");
     CLI::Option* data = app.add_option(
         "--data", data_,
         "Calibration data: .npy, .npz, .jpg, .png, .ppm or .pgm files, or folders of them");
     DeclareImageOptions(app, data_options_.image, data);
     app.add_option("--calibrate", calibrate_,
-                   "How ranges are found: global_scale (not measured), percentile, mse, "
-                   "kl_divergence, or auto: the one of them with the best results, with scales per "
-                   "channel and uint8 unless --set says otherwise");
+                   "Calibration of value ranges: global_scale (fixed), percentile, mse, "
+                   "kl_divergence, or auto (tries all and keeps the best, with scales per channel "
+                   "and uint8 unless --set changes them)");
     app.add_option("--check", check_,
-                   "Inputs on which the results are compared with the float network's: of --data, "
-                   "else synthetic (default: 2, synthetic 1; of --calibrate auto as many as take "
-                   "2e10 multiply-adds, at least 2; 0: do not compare)")
+                   "Number of inputs on which results are compared with the float network: from "
+                   "--data, else synthetic (default: 2, synthetic 1; with --calibrate auto as many "
+                   "as 2e10 multiply-adds allow, at least 2; 0: no comparison)")
         ->check(CLI::NonNegativeNumber);
-    app.add_option("--samples", data_options_.limit, "Samples read at most")
+    app.add_option("--samples", data_options_.limit, "Maximum number of samples to read")
         ->needs(data)
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     app.add_option("--passes", passes_, "Passes to run, in order (default: all)")->delimiter(',');
-    app.add_option("--print-after", print_after_, "Print the text, without contents, after a pass");
+    app.add_option("--print-after", print_after_, "Print the graph without weights after a pass");
     app.add_option("--threads", threads_, "Threads for calibration")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();

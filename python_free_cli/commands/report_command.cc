@@ -11,6 +11,7 @@
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
+#include "src/base/text/plural.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"
 #include "src/report/bench_table.h"
@@ -31,7 +32,7 @@ class ReportCommand final : public Command {
  public:
   const char* name() const override { return "report"; }
   const char* summary() const override {
-    return "Show what tuning came to: a page with charts (-o), text, or JSON";
+    return "Show the results of tuning: a page with charts (-o), text, or JSON";
   }
   const char* examples() const override {
     return "  tilewright report records.db\n"
@@ -40,20 +41,22 @@ class ReportCommand final : public Command {
            "  tilewright report today.db --compare yesterday.db -o report.html\n"
            "  tilewright report records.db --json\n"
            "  tilewright report --bench bench/results/2026-11-24-znver4/table.json -o bench.html\n"
-           "The page is one file that needs no network and no server.\n";
+           "The page is one file; it needs no network and no server.\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("store", stores_, "Record stores (none: only what --bench names)");
-    app.add_option("-o,--output", output_, "Page to write (HTML); without it: text");
-    app.add_option("--graph", graph_,
-                   "Model file: its operators in time, what records cover of it, its memory");
+    app.add_option("store", stores_, "Record stores; none if --bench is given");
+    app.add_option("-o,--output", output_, "HTML page to write; without it text is printed");
+    app.add_option(
+        "--graph", graph_,
+        "Model file: adds the time of its operators, their coverage by records, and its memory");
     model_.Declare(app);
-    app.add_option("--compare", other_, "Another store: what became faster or slower");
+    app.add_option("--compare", other_, "Another store to compare with, task by task");
     app.add_option("--bench", bench_,
-                   "Table of scripts/bench.sh (table.json): what was measured, what became slower");
-    app.add_option("--job", job_, "Only the job of this name, or whose name begins so");
-    app.add_flag("--no-code", no_code_, "Leave loops and assembly out: nothing is compiled");
-    app.add_flag("--json", json_, "Print what the charts show as JSON");
+                   "Table of scripts/bench.sh (table.json): adds its measurements and regressions");
+    app.add_option("--job", job_,
+                   "Only the job with this name, or with this beginning of its name");
+    app.add_flag("--no-code", no_code_, "Omit loops and assembly; nothing is compiled");
+    app.add_flag("--json", json_, "Print the data of the charts as JSON");
   }
   Result<int> Run() override {
     report::Document document;
@@ -93,10 +96,10 @@ class ReportCommand final : public Command {
     if (json_) {
       PrintJson(report::ToJson(document));
     } else if (output_.empty()) {
-      WriteText(report::ToText(document));
+      WriteText(report::ToText(document, OutputColumns()));
     } else {
-      PrintErr("{}: {} jobs{}\n", output_, document.jobs.size(),
-               document.bench ? fmt::format(", {} benchmarks", document.bench->rows.size()) : "");
+      PrintErr("{}: {}{}\n", output_, Counted(std::ssize(document.jobs), "job"),
+               document.bench ? ", " + Counted(std::ssize(document.bench->rows), "benchmark") : "");
     }
     return kExitDone;
   }

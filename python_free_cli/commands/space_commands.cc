@@ -11,15 +11,17 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/print.h"
 #include "src/base/json.h"
+#include "src/base/text/plural.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/nvptx/ptxas.h"
 #include "src/schedule/lower/lower.h"
 #include "src/session/tasks.h"
 #include "src/target/device.h"
 #include "src/target/gpu.h"
+#include "src/target/short_target.h"
+#include "src/templates/kernel_json.h"
 #include "src/templates/knob_docs.h"
 #include "src/templates/limits.h"
-#include "src/templates/text/text_template.h"
 #include "src/templates/vta/vta_target.h"
 #include "src/vta/encoding.h"
 #include "src/vta/simulator/simulator.h"
@@ -38,18 +40,22 @@ class SpaceCommand final : public Command {
     return "Show the templates, knobs and sizes of a task's config spaces";
   }
   const char* examples() const override {
-    return "  tilewright space resnet18.onnx#1\n"
+    return "  tilewright space resnet18.onnx --task 1\n"
+           "  tilewright space resnet18.onnx#1\n"
            "  tilewright space 'dense(float32[1,512]MK,float32[1000,512]NK)->float32' --json\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("task", task_, "Workload key, AutoTVM tuple, or FILE#N")->required();
+    app.add_option("task", task_,
+                   "Workload key, AutoTVM tuple, FILE.tw, FILE#N for task N of a model, or FILE")
+        ->required();
+    number_.Declare(app);
     target_.DeclareWithResiduals(app);
     model_.Declare(app);
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
     TW_ASSIGN_OR_RETURN(auto target, target_.Parse());
-    TW_ASSIGN_OR_RETURN(const auto source, model_.Source(task_));
+    TW_ASSIGN_OR_RETURN(const auto source, model_.Source(number_.Of(task_)));
     TW_ASSIGN_OR_RETURN(auto task, session::ParseTask(source, target, !target_.no_fuse_residuals));
     Json out = {{"task", task.task.workload.Key()}, {"target", target.ToString()}};
     for (const TemplateEntry* entry : templates().For(task.task.workload, target)) {
@@ -81,11 +87,11 @@ class SpaceCommand final : public Command {
 
  private:
   static void Print(const Json& out) {
-    PrintOut("task    {}\ntarget  {}\n", out["task"].get<std::string>(),
-             out["target"].get<std::string>());
+    const auto target = ShortTargetText(std::string_view(out["target"].get<std::string>()));
+    PrintOut("task    {}\ntarget  {}\n", out["task"].get<std::string>(), target);
     for (const Json& space : out.value("templates", Json::array())) {
-      PrintOut("\n{} v{}: {} configs, default {}\n", space["template"].get<std::string>(),
-               space["version"].get<int>(), space["size"].get<std::int64_t>(),
+      PrintOut("\n{} v{}: {}, default {}\n", space["template"].get<std::string>(),
+               space["version"].get<int>(), Counted(space["size"].get<std::int64_t>(), "config"),
                space["default"].get<std::string>());
       for (const Json& knob : space["knobs"]) {
         std::string values;
@@ -107,6 +113,7 @@ class SpaceCommand final : public Command {
   }
 
   std::string task_;
+  TaskNumberArgument number_;
   ModelArguments model_;
   TargetArguments target_;
   bool json_ = false;
@@ -123,14 +130,18 @@ class LowerCommand final : public Command {
            "  tilewright lower resnet18.onnx#1 --config 188 --template conv2d_NCHWc.x86 --emit "
            "asm\n"
            "  tilewright lower resnet18.onnx#1 --target 'cuda -arch=sm_75' --emit ptx\n"
+           "  tilewright lower resnet18.onnx#1 --target opencl --emit opencl\n"
            "  tilewright lower resnet18_v1_vta_packed.relay#1 --target vta --vta-config "
            "sim --emit cost\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("task", candidate_.task, "Workload key, AutoTVM tuple, or FILE#N")->required();
-    app.add_option("--emit", emit_, "What to print (default: loops, or vta for a VTA target)")
-        ->check(CLI::IsMember(
-            {"schedule", "stages", "loops", "llvm", "asm", "ptx", "resources", "vta", "cost"}));
+    app.add_option("task", candidate_.task,
+                   "Workload key, AutoTVM tuple, FILE.tw, FILE#N for task N of a model, or FILE")
+        ->required();
+    candidate_.number.Declare(app);
+    app.add_option("--emit", emit_, "Output (default: loops; vta for a VTA target)")
+        ->check(CLI::IsMember({"schedule", "stages", "loops", "llvm", "asm", "ptx", "opencl",
+                               "resources", "vta", "cost"}));
     candidate_.Declare(app);
   }
   Result<int> Run() override {
@@ -140,17 +151,19 @@ class LowerCommand final : public Command {
     if (chosen.entry->build_stream != nullptr || emit_ == "vta" || emit_ == "cost") {
       return PrintStream(task, chosen);
     }
-    if ((emit_ == "ptx" || emit_ == "resources") && !DeviceTraitsOf(target).launches_grids) {
+    const DeviceTraits& device = DeviceTraitsOf(target);
+    const bool of_cuda = emit_ == "ptx" || emit_ == "resources", of_opencl = emit_ == "opencl";
+    if ((of_cuda && (!device.launches_grids || device.grids_are_source)) ||
+        (of_opencl && !device.grids_are_source)) {
       return InvalidArgument("--emit " + emit_ + ": the target is '" + target.kind_name() +
-                             "', expected cuda");
+                             "', expected " + (of_opencl ? "opencl" : "cuda"));
     }
     TW_ASSIGN_OR_RETURN(auto kernel, ApplyTemplate(*chosen.entry, task.task.workload, task.epilogue,
                                                    target, chosen.config));
     if (emit_ == "schedule") {
-      auto text = TextOfKernel(kernel, task.task.workload, task.epilogue, target, "mine");
+      auto text = CommentedScheduleText(*chosen.entry, kernel, task.task.workload, task.epilogue,
+                                        target, chosen.config);
       if (!text.ok()) return text.status().WithContext("--emit schedule");
-      PrintOut("# {} {}\n", chosen.entry->key, chosen.config.ToString());
-      if (!task.epilogue.steps.empty()) PrintOut("# followed by {}\n", task.epilogue.ToString());
       WriteText(*text);
       return kExitDone;
     }
@@ -158,7 +171,9 @@ class LowerCommand final : public Command {
       WriteText(kernel.schedule.ToString());
       return kExitDone;
     }
-    TW_ASSIGN_OR_RETURN(auto program, Lower(kernel.schedule, "kernel", LowerLimitsFor(target)));
+    // `kernel` is a word of OpenCL C.
+    const char* name = emit_ == "opencl" ? "tw_kernel" : "kernel";
+    TW_ASSIGN_OR_RETURN(auto program, Lower(kernel.schedule, name, LowerLimitsFor(target)));
     if (emit_.empty() || emit_ == "loops") {
       WriteText(ToString(program));
       return kExitDone;

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <string>
 #include <vector>
 
+#include "python_free_cli/arguments/store_argument.h"
 #include "records/maintenance.h"
 #include "src/base/status.h"
 
@@ -22,6 +25,7 @@ class StoreSubcommands {
   /// Requires chosen().
   Result<int> Run(const TemplateRegistry& templates) {
     templates_ = &templates;
+    TW_ASSIGN_OR_RETURN(store_, StorePath());
     return (this->*run_)();
   }
 
@@ -42,7 +46,13 @@ class StoreSubcommands {
 
   const TemplateRegistry* templates_ = nullptr;
   Subcommand run_ = nullptr;
-  std::string store_, output_, by_ = "target", outcome_;
+  /// The store of the subcommand, before its other arguments.
+  Result<std::string> StorePath();
+
+  std::deque<StoreArgument> stores_;  // of each subcommand; options point to them
+  std::size_t chosen_ = 0;
+  std::string store_;  // set by Run
+  std::string output_, by_ = "target", outcome_, target_, task_;
   std::vector<std::string> from_;
   std::int64_t top_ = 1;
   records::PruneOptions prune_;

@@ -13,6 +13,7 @@
 #include "search/train.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
+#include "src/base/text/plural.h"
 
 namespace tilewright::cli {
 namespace {
@@ -57,21 +58,22 @@ Result<HeldOut> Judge(const cost_model::CostModel& model, const cost_model::Data
 class TrainCommand final : public Command {
  public:
   const char* name() const override { return "train"; }
-  const char* summary() const override { return "Make a cost model from the trials of stores"; }
+  const char* summary() const override {
+    return "Train a cost model on the trials of record stores";
+  }
   const char* examples() const override {
     return "  tilewright train --records records.db -o cpu.model\n"
            "  tilewright train --records a.db b.db --hold-out 0.25 -o cpu.model\n"
            "  tilewright compile resnet18.onnx --model cpu.model -o resnet18.so\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("--records", records_, "Record stores to learn from")->required();
+    app.add_option("--records", records_, "Record stores to train on")->required();
     app.add_option("-o,--output", output_, "Model file to write")->required();
-    app.add_option("--hold-out", hold_out_,
-                   "Share of the tasks to leave out and to judge the model by")
+    app.add_option("--hold-out", hold_out_, "Share of the tasks to hold out for evaluation")
         ->check(CLI::Range(0.0, 0.9))
         ->capture_default_str();
-    app.add_option("--kind", kind_, "Kind of target to learn for")->capture_default_str();
-    app.add_option("--threads", threads_, "Threads of the training")
+    app.add_option("--kind", kind_, "Kind of target to train for")->capture_default_str();
+    app.add_option("--threads", threads_, "Number of training threads")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     app.add_flag("--json", json_, "Print the result as JSON");
@@ -95,7 +97,7 @@ class TrainCommand final : public Command {
                         }));
     if (training.tasks == 0) {
       return InvalidArgument("--records: no task for " + kind_ +
-                             " with at least 16 trials to learn from");
+                             " with at least 16 trials to train on");
     }
     cost_model::XgboostOptions options;
     options.threads = threads_;
@@ -134,13 +136,18 @@ class TrainCommand final : public Command {
       PrintJson(out);
       return;
     }
-    PrintOut("{}: learned from {} trials of {} tasks ({} trials left out)\n", output_,
-             training.data.rows(), training.tasks, training.left_out);
-    if (judged.tasks == 0) return;
+    PrintOut("{}: trained on {} of {} ({} excluded)\n", output_,
+             Counted(static_cast<std::int64_t>(training.data.rows()), "trial"),
+             Counted(static_cast<std::int64_t>(training.tasks), "task"),
+             Counted(static_cast<std::int64_t>(training.left_out), "trial"));
+    if (judged.tasks == 0) {
+      if (hold_out_ > 0) PrintOut("no task was held out\n");
+      return;
+    }
     PrintOut(
-        "on {} tasks held out: first choice {:.2f} of the best throughput (geometric mean; worst "
+        "on {} held out: first choice {:.2f} of the best throughput (geometric mean; worst "
         "{:.2f}), median trial {:.2f}\n",
-        judged.tasks, judged.first_choice, judged.worst, judged.median_trial);
+        Counted(judged.tasks, "task"), judged.first_choice, judged.worst, judged.median_trial);
   }
 
   std::vector<std::string> records_;

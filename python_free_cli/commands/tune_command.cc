@@ -8,25 +8,30 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <thread>
+#include <cstdio>
+#include <filesystem>
+#include <map>
 
 #include "cost_model/xgboost_model.h"
 #include "measure/energy.h"
 #include "measure/fleet/fleet_measurer.h"
 #include "measure/fleet/process_executor.h"
+#include "measure/program/program_measurer.h"
 #include "measure/supervisor/process_measurer.h"
 #include "python_free_cli/arguments/device_argument.h"
+#include "python_free_cli/arguments/display_arguments.h"
 #include "python_free_cli/arguments/fleet_argument.h"
 #include "python_free_cli/arguments/float_error.h"
+#include "python_free_cli/arguments/open_argument.h"
+#include "python_free_cli/arguments/store_argument.h"
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
-#include "python_free_cli/commands/exchange_commands.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/tune_watch.h"
-#include "records/package/schedules.h"
 #include "records/store.h"
+#include "records/validation/schedules.h"
 #include "search/deadline.h"
 #include "search/job.h"
 #include "search/legality.h"
@@ -34,12 +39,17 @@
 #include "search/tuner.h"
 #include "src/base/files/file.h"
 #include "src/base/files/scoped_temp_path.h"
+#include "src/base/format_printable.h"
 #include "src/base/json.h"
+#include "src/base/process/subprocess.h"
+#include "src/base/text/plural.h"
 #include "src/plugins/registries.h"
-#include "src/report/gather.h"
-#include "src/report/machine_peaks.h"
-#include "src/session/device_support.h"
+#include "src/report/tune/plan.h"
+#include "src/report/tune/text.h"
+#include "src/runtime/cpu_limit.h"
 #include "src/session/format.h"
+#include "src/session/names.h"
+#include "src/session/open_task.h"
 #include "src/session/session.h"
 #include "src/session/target.h"
 #include "src/target/device.h"
@@ -80,109 +90,162 @@ class TuneCommand final : public Command {
  public:
   const char* name() const override { return "tune"; }
   const char* summary() const override {
-    return "Search for fast schedules of a model's tasks, on this machine or on a board";
+    return "Search for fast schedules of a model's tasks, on this machine, a board or a fleet";
   }
   const char* examples() const override {
     return "  tilewright tune resnet18.onnx --records records.db --budget 10m\n"
+           "  tilewright tune resnet18.onnx --records records.db --budget 10m --plan\n"
            "  tilewright tune resnet18.onnx#3 --records records.db --trials 200\n"
            "  tilewright tune resnet18.onnx --libs dnnl --records records.db --budget 10m\n"
            "  tilewright tune --job configs/jobs/overnight_cpu.json\n"
-           "  tilewright tune resnet18_v1_vta_packed.relay --target vta --vta-config "
-           "sim --records records.db --trials 640\n"
+           "  tilewright tune resnet18_v1_vta_packed.relay --target vta --vta-config sim --records "
+           "records.db --trials 640\n"
            "  tilewright tune net.relay --target vta --vta-config sim --metric cycles,dram_bytes "
            "--records records.db --trials 2000\n"
            "  tilewright tune resnet18.onnx --runner 'ssh board tilewright-runner' --target "
-           "rasp4b64 "
-           "--records records.db --budget 2h\n"
+           "rasp4b64 --records records.db --budget 2h\n"
            "  tilewright tune resnet18.onnx --records records.db --budget 8h --watch\n"
            "  tilewright tune resnet18.onnx --fleet alice.fleet --records r.db --budget 8h\n"
            "  tilewright tune resnet18.onnx --fleet alice.fleet --records r.db --deadline "
            "2026-11-25T06:00:00Z\n"
-           "A job that was stopped, or killed, goes on when the same command is started again.\n";
+           "  tilewright tune --space conv.json --command './bench.sh {block} {unroll}' --records "
+           "records.db --trials 200\n"
+           "To resume a job that was interrupted, run the same command again.\n";
   }
   void Declare(CLI::App& app) override {
     app_ = &app;
+    app.add_option("file", file_,
+                   "Model file (ONNX or Relay text), FILE#N for task N of it, an expression "
+                   "FILE.tw, or a workload key");
     app.add_option(
-        "file", file_,
-        "Model file (ONNX or Relay text), FILE#N for one task, FILE.tw, or a workload key");
-    app.add_option("--job", job_,
-                   "Read the settings from a JSON file; arguments given beside it win");
+        "--job", job_,
+        "Read the settings from a JSON file; options on the command line take precedence");
     app.add_option("--records", records_,
-                   "Record store, made if it does not exist (default: the user's)");
-    target_option_ = app.add_option("--target", target_, "What code is generated for");
+                   "Record store, created if it does not exist (default: the user's store)");
+    target_option_ =
+        app.add_option("--target", target_, "Target: native, a board, or a target string");
     app.add_option("--libs", libraries_,
                    "Libraries whose functions compete with generated kernels: dnnl; cudnn,cublas");
     app.add_option("--vta-config", vta_config_,
-                   "Design of a VTA target: a file, or sim, pynq, ultra96, … (configs/vta)");
+                   "Design of a VTA target: a file, or a name such as sim or pynq");
     app.add_flag("--no-fuse-residuals", no_fuse_residuals_,
-                 "On a VTA, tune additions of residuals by themselves, not behind a convolution");
+                 "On a VTA, tune residual additions as separate tasks");
     device_.Declare(app);
     runner_.Declare(app);
     fleet_.Declare(app);
-    threads_option_ = app.add_option("--threads", threads_, "Threads a kernel may use");
-    trials_option_ = app.add_option("--trials", trials_, "Trials of the whole job");
-    app.add_option("--budget", budget_, "Wall time of the whole job: 90s, 10m, 8h");
-    app.add_option(
-        "--deadline", deadline_,
-        "When the job is to be over, races and all: 2026-11-25T06:00:00Z, or so long from "
-        "now: 8h");
+    open_.Declare(app);
+    threads_option_ =
+        app.add_option("--threads", threads_, "Maximum number of threads of a kernel");
+    trials_option_ = app.add_option("--trials", trials_, "Maximum number of trials of the job");
+    app.add_option("--budget", budget_, "Maximum wall time of the job: 90s, 10m, 8h");
+    app.add_option("--deadline", deadline_,
+                   "Time at which the job has to be finished: 2026-11-25T06:00:00Z, or in 8h");
     app.add_option("--metric", metrics_,
-                   "Search the Pareto front of several metrics: cycles,dram_bytes on a VTA, "
-                   "seconds,code_bytes and joules on a CPU, seconds,joules on a GPU")
+                   "Search the Pareto front of several metrics: cycles,dram_bytes (VTA); "
+                   "seconds,code_bytes,joules (CPU); seconds,joules (GPU)")
         ->delimiter(',');
-    strategy_option_ =
-        app.add_option("--strategy", strategy_,
-                       "auto, model, evolve, genetic, random or grid, or one of a plugin");
-    seed_option_ = app.add_option("--seed", seed_, "Seed of everything random");
-    app.add_option(
-           "--template", templates_,
-           "Search only this template of the tasks that have it (several times for several)")
+    strategy_option_ = app.add_option(
+        "--strategy", strategy_,
+        "Search strategy: auto, model, evolve, surrogate, genetic, random, grid, or one of a "
+        "plugin");
+    seed_option_ = app.add_option("--seed", seed_, "Random seed");
+    app.add_option("--template", templates_,
+                   "Search only this template of the tasks that have it; repeatable")
         ->allow_extra_args(false);
     app.add_flag("--groups", groups_,
-                 "Groups of operators without an anchor (pools, norms, …) are tasks, too, where "
-                 "they matter");
+                 "Also tune groups of operators without an anchor (pooling, normalization) that "
+                 "take a relevant share of the time");
     model_.Declare(app);
     float_error_.Declare(app);
     app.add_flag("--watch", watch_,
-                 "Serve a page of charts on 127.0.0.1 while the job runs; its address is printed");
-    app.add_flag("--json", json_, "End with one line of JSON on standard output");
+                 "Serve a page with charts on 127.0.0.1 while the job runs, and print its address");
+    app.add_flag(
+        "--plan", plan_,
+        "Only print the tasks, what there is to gain and how long it takes; measure nothing");
+    display_.Declare(app);
+    app.add_flag("--json", json_, "Print a summary as one line of JSON at the end");
   }
 
   Result<int> Run() override {
     TW_ASSIGN_OR_RETURN(auto settings, Settings());
+    open_.Take(settings);
+    if (open_.given()) return TuneOpenTask(settings);
+    TW_RETURN_IF_ERROR(open_.CheckUnused());
     TW_RETURN_IF_ERROR(ConnectFleet(settings));
     TW_RETURN_IF_ERROR(runner_.Connect(settings.target));
+    command_target_ = settings.target;
+    TW_ASSIGN_OR_RETURN(auto target, ChooseTarget(settings));
+    TW_ASSIGN_OR_RETURN(auto tasks, LoadTasks(settings, target));
+    float_error_.value = settings.float_error;
+    const TemplateRegistry& allowed = float_error_.Choose(templates());
+    const std::size_t all_tasks = tasks.size();
+    auto searched = search::RestrictTemplates(allowed, templates_, tasks);
+    if (!searched.ok()) return searched.status().WithContext("--template");
+    if (tasks.size() < all_tasks) {
+      PrintNote(FormatPrintable("{} of {} skipped: no template of --template supports them",
+                                all_tasks - tasks.size(),
+                                Counted(static_cast<std::int64_t>(all_tasks), "task")));
+    }
+    TW_RETURN_IF_ERROR(CheckSchedules(*searched, tasks));
+    names_ = session::DistinctNames(tasks);
+    if (plan_) return Plan(settings, target, *searched, tasks);
+    return Tune(settings, target, *searched, tasks);
+  }
+
+ private:
+  /// Tunes a program of the user.
+  Result<int> TuneOpenTask(search::JobSettings& settings) {
+    TW_ASSIGN_OR_RETURN(auto task, open_.Load());
+    if (!settings.graph.empty()) return InvalidArgument("graph: not allowed with space");
+    TW_ASSIGN_OR_RETURN(auto job, session::MakeOpenJob(std::move(task), templates(), settings));
+    open_task_ = job.task;
+    templates_ = {open_task_->key};
+    command_target_ = search::JobSettings().target;  // follows from the task
+    TW_RETURN_IF_ERROR(ConnectFleet(settings));
+    TW_ASSIGN_OR_RETURN(const auto searched,
+                        search::RestrictTemplates(job.templates, templates_, job.tasks));
+    names_ = session::DistinctNames(job.tasks);
+    return Tune(settings, job.tasks.front().task.target, searched, job.tasks);
+  }
+
+  /// Parses the target of the job; settings get its text where the job depends on it.
+  Result<Target> ChooseTarget(search::JobSettings& settings) const {
     TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(settings.target, settings.threads,
                                                           vta_config_, libraries_, PrintNote));
     TW_RETURN_IF_ERROR(ChooseMetric(settings, target));
     TW_RETURN_IF_ERROR(session::CheckResiduals(target, no_fuse_residuals_));
     TW_RETURN_IF_ERROR(CheckThreadsHere(target));
     if (!LibrariesOf(target).empty()) {
-      if (runner_.elsewhere() || fleet_.connected()) {
+      if (elsewhere()) {
         return InvalidArgument(
-            "--libs: libraries are called on this machine, expected no --runner and no --fleet");
+            "--libs: not allowed with --runner or --fleet; libraries are called on this machine");
       }
       settings.target = target.ToString();  // a different job from one without libraries
     }
     // The name of a board refers to a file of this machine.
     if (!Target::Parse(settings.target).ok()) settings.target = target.ToString();
     if (!fleet_.connected()) TW_RETURN_IF_ERROR(device_.CheckRuns(target));
-    const session::ModelOptions model{{settings.shape, settings.dim, settings.value},
-                                      settings.requantize};
+    return target;
+  }
+
+  /// Returns the tasks of the job's model, and with --groups its groups without an anchor.
+  Result<std::vector<search::TuneTask>> LoadTasks(search::JobSettings& settings,
+                                                  const Target& target) const {
+    const session::ModelOptions model{
+        {settings.shape, settings.dim, settings.value}, settings.requantize, settings.precision};
     TW_ASSIGN_OR_RETURN(const auto sources, model.Sources(settings.graph));
     TW_ASSIGN_OR_RETURN(auto tasks,
                         session::TasksOfShapeVariants(sources, target, !no_fuse_residuals_));
-    if (groups_) {
+    for (const ModelSource& source : sources) {
+      if (!groups_) break;
       constexpr double kMinShare = 0.005;  // of the network's time
-      for (const ModelSource& source : sources) {
-        TW_ASSIGN_OR_RETURN(auto more,
-                            session::GroupTasksOfFile(templates(), source, target, kMinShare));
-        for (search::TuneTask& task : more) {
-          const bool known = std::ranges::any_of(tasks, [&](const search::TuneTask& other) {
-            return other.task.workload == task.task.workload;
-          });
-          if (!known) tasks.push_back(std::move(task));
-        }
+      TW_ASSIGN_OR_RETURN(auto more,
+                          session::GroupTasksOfFile(templates(), source, target, kMinShare));
+      for (search::TuneTask& task : more) {
+        const bool known = std::ranges::any_of(tasks, [&](const search::TuneTask& other) {
+          return other.task.workload == task.task.workload;
+        });
+        if (!known) tasks.push_back(std::move(task));
       }
     }
     if (DeviceTraitsOf(target).has_host_fallback) {
@@ -190,71 +253,158 @@ class TuneCommand final : public Command {
       session::AssignToHost(templates(), tasks, PrintNote);
       if (tasks.empty()) return Unsupported(settings.graph + ": no task for " + target.kind_name());
     }
-    float_error_.value = settings.float_error;
-    const TemplateRegistry& allowed = float_error_.Choose(templates());
-    const std::size_t all_tasks = tasks.size();
-    auto searched = search::RestrictTemplates(allowed, templates_, tasks);
-    if (!searched.ok()) return searched.status().WithContext("--template");
-    if (tasks.size() < all_tasks) {
-      PrintErr("{} of {} tasks are left out: no template of --template serves them\n",
-               all_tasks - tasks.size(), all_tasks);
+    return tasks;
+  }
+
+  bool elsewhere() const { return runner_.elsewhere() || fleet_.connected(); }
+
+  /// Sets the rooflines of the tasks and returns what a plan depends on. store: read; may be null.
+  /// kept: stores the machine's peaks; may be null.
+  Result<report::PlanSources> Sources(const Target& target, const TemplateRegistry& searched,
+                                      const DeviceFingerprint& device, records::Store* store,
+                                      records::Store* kept, std::vector<search::TuneTask>& tasks) {
+    const int builders = fleet_.connected() ? fleet_.chosen().devices : TwUsableCpus() - 1;
+    report::PlanSources sources{
+        &searched, store, device, {}, std::max(1, builders), templates_, !fleet_.connected()};
+    bounds_ = std::vector<RooflineBound>(tasks.size());
+    // The rooflines of another machine and of a program are unknown.
+    if (open_task_ != nullptr || (elsewhere() && !IsSimulated(target))) return sources;
+    TW_ASSIGN_OR_RETURN(sources.peaks, report::PeaksOfStore(target, device, store, kept));
+    bounds_ = report::BoundsOf(tasks, target, sources.peaks);
+    for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].bound = bounds_[i];
+    return sources;
+  }
+
+  /// Prints the plan of the job. Nothing is measured and nothing is stored.
+  Result<int> Plan(const search::JobSettings& settings, const Target& target,
+                   const TemplateRegistry& searched, std::vector<search::TuneTask>& tasks) {
+    auto store = records::Store::Open(settings.records, records::Store::Mode::kReadOnly);
+    if (!store.ok() && store.status().code() != StatusCode::kNotFound) return store.status();
+    DeviceFingerprint device;
+    if (fleet_.connected()) {
+      device = fleet_.chosen().device;
+    } else {
+      TW_ASSIGN_OR_RETURN(device, DeviceFor(target));
     }
-    TW_RETURN_IF_ERROR(CheckSchedules(*searched, tasks));
+    TW_ASSIGN_OR_RETURN(
+        const auto sources,
+        Sources(target, searched, device, store.ok() ? &*store : nullptr, nullptr, tasks));
+    TW_ASSIGN_OR_RETURN(const auto plan, report::MakeTunePlan(tasks, names_, settings, sources));
+    json_ ? PrintJson(report::PlanJson(plan)) : WriteText(report::PlanText(plan, OutputColumns()));
+    return kExitDone;
+  }
+
+  Result<int> Tune(const search::JobSettings& settings, const Target& target,
+                   const TemplateRegistry& searched, std::vector<search::TuneTask>& tasks) {
     auto store = records::Store::Open(settings.records, records::Store::Mode::kReadWrite);
-    if (store.ok()) TW_RETURN_IF_ERROR(records::StoreScheduleTexts(*store, templates()));
+    const TemplateRegistry& known = open_task_ != nullptr ? searched : templates();
+    if (store.ok()) TW_RETURN_IF_ERROR(records::StoreScheduleTexts(*store, known));
     TW_RETURN_IF_ERROR(store);
     if (!IsSimulated(target)) ::mallopt(M_MMAP_THRESHOLD, kMmapBytes);
     SystemClock clock;
+    const double begun = clock.MonotonicSeconds();
     TW_ASSIGN_OR_RETURN(auto measurer, MakeMeasurer(settings, target, clock));
-
-    std::vector<std::string> names;
-    for (const search::TuneTask& task : tasks)
-      names.push_back(session::ShortName(task.task.workload));
-    TW_ASSIGN_OR_RETURN(const auto bounds, Bounds(tasks, target, *store, measurer->device()));
-    TuneDisplay display(MetricOf(target), bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
-
-    if (settings.budget_seconds == 0 && settings.deadline.empty()) {
-      display.SetTrials(settings.trials);
+    TW_ASSIGN_OR_RETURN(const auto sources,
+                        Sources(target, searched, measurer->device(), &*store, &*store, tasks));
+    if (!IsQuiet()) {
+      TW_ASSIGN_OR_RETURN(const auto plan, report::MakeTunePlan(tasks, names_, settings, sources));
+      WriteMessage(report::HeadroomText(plan));
     }
-
+    TuneDisplay display(DisplaySettings(settings, target), clock);
     search::TuneContext context;
-    context.templates = &*searched;
+    context.templates = &searched;
     context.only_templates = templates_;
     context.strategies = &registries().strategies;
     context.measurer = measurer.get();
     context.store = &*store;
     context.clock = &clock;
+    context.command = ShellCommand(OwnArguments());
+    context.begun_seconds = begun;
     context.observer = &display;
     context.stop = &stop_requested;
     std::optional<TuneWatch> watch;
     if (watch_) {
-      TW_ASSIGN_OR_RETURN(auto started,
-                          TuneWatch::Start(templates(), settings.records, settings.graph));
+      TW_ASSIGN_OR_RETURN(auto started, TuneWatch::Start(known, settings.records, settings.graph));
       watch.emplace(std::move(started));
-      display.SetOpenedCallback([&watch](const std::string& name) { watch->SetJob(name); });
+      context.observer = &watch->Observe(display, tasks.size(), settings.trials);
       PrintErr("watch: {}\n", watch->address());
     }
     StopAtSignals();
+    display.StartThread();
     TW_ASSIGN_OR_RETURN(auto report, session::Session::Tune(tasks, settings, context));
     const double share_done = display.Finish(report);
     if (watch) watch->Finish();
-    if (json_) {
-      Json json = *ParseJson(search::ToJson(report));
-      if (fleet_measurer_ != nullptr) json["fleet"] = FleetJson(*fleet_measurer_);
-      PrintJson(json);
-    } else {
-      PrintReport(report, names, bounds, share_done);
-      if (fleet_measurer_ != nullptr) PrintFleet(*fleet_measurer_);
-    }
-    if (settings.trials > 0 && report.trials >= settings.trials) {
-      PrintErr("the {} trials of --trials are done; more of them go on from here\n",
-               settings.trials);
-    }
+    PrintResults({&report, &settings, names_, bounds_, share_done});
     // If the user stops the job, a script must not run its next commands.
     return stop_signal > 0 ? kExitSignal + stop_signal : kExitDone;
   }
 
- private:
+  TuneDisplay::Settings DisplaySettings(const search::JobSettings& settings,
+                                        const Target& target) const {
+    TuneDisplay::Settings display;
+    display.metric = MetricOf(target);
+    display.bounds = bounds_;
+    display.names = names_;
+    display.mode = IsQuiet()                      ? DisplayMode::kQuiet
+                   : ::isatty(STDERR_FILENO) == 1 ? DisplayMode::kTerminal
+                                                  : DisplayMode::kLog;
+    display.color = UsesColor(display_.mode());
+    display.rewraps = TerminalRewraps();
+    if (settings.budget_seconds == 0 && settings.deadline.empty()) display.trials = settings.trials;
+    return display;
+  }
+
+  /// Prints the table or the JSON of the results on standard output; why the job ended and what to
+  /// do next, on standard error.
+  void PrintResults(const report::ClosingReport& closing) const {
+    if (json_) {
+      Json json = *ParseJson(search::ToJson(*closing.report));
+      if (fleet_measurer_ != nullptr) json["fleet"] = FleetJson(*fleet_measurer_);
+      PrintJson(json);
+    } else {
+      WriteText(report::ClosingText(closing, OutputColumns()));
+      if (fleet_measurer_ != nullptr) PrintFleet(*fleet_measurer_);
+    }
+    (void)std::fflush(stdout);  // before standard error, which may be the same terminal
+    if (IsQuiet()) return;
+    WriteMessage(report::OutcomeText(closing));
+    if (search::TimesOfNetwork(closing.report->tasks).with > 0) {
+      WriteMessage(report::NextStepsText(CommandOf(*closing.settings)));
+    }
+  }
+
+  /// Returns the job's model and options as words of commands that use its results.
+  report::JobCommand CommandOf(const search::JobSettings& settings) const {
+    report::JobCommand command;
+    const std::string file = settings.graph.substr(0, settings.graph.rfind('#'));
+    std::error_code ignored;
+    const bool model = std::filesystem::exists(file, ignored);
+    command.model = model ? file : "";
+    command.task = settings.graph;
+    command.records = settings.records;
+    const auto add = [&command](const char* option, const std::string& value) {
+      command.options.insert(command.options.end(), {option, value});
+    };
+    if (command_target_ != search::JobSettings().target) add("--target", command_target_);
+    if (settings.threads > 1) add("--threads", std::to_string(settings.threads));
+    if (!libraries_.empty()) add("--libs", libraries_);
+    if (!vta_config_.empty()) add("--vta-config", vta_config_);
+    if (model) {
+      for (const std::string& shape : settings.shape) add("--shape", shape);
+      for (const std::string& dim : settings.dim) add("--dim", dim);
+      for (const std::string& value : settings.value) add("--value", value);
+      if (settings.requantize != "float") add("--requantize", settings.requantize);
+      if (settings.precision != "model") add("--precision", settings.precision);
+      if (settings.float_error != "bounded") add("--float-error", settings.float_error);
+    }
+    for (const char* option : {"--plugin", "--schedule"}) {
+      for (const std::string& value : app_->get_option(option)->results()) add(option, value);
+    }
+    const auto target = Target::Parse(settings.target);
+    command.folder = target.ok() && DeviceTraitsOf(*target).has_host_fallback;
+    return command;
+  }
+
   /// Checks that each schedule given to the search is usable. Errors: kInvalidArgument with the
   /// reasons if none of its configs is legal for any task.
   Status CheckSchedules(const TemplateRegistry& searched,
@@ -268,7 +418,7 @@ class TuneCommand final : public Command {
         const auto entries = searched.For(task.task.workload, task.task.target);
         return std::ranges::find(entries, schedule.key, &TemplateEntry::key) != entries.end();
       });
-      if (!serves) PrintErr("--schedule {}: it serves none of the tasks\n", file);
+      if (!serves) PrintErr("--schedule {}: supports none of the tasks\n", file);
     }
     return {};
   }
@@ -278,22 +428,28 @@ class TuneCommand final : public Command {
   Status ConnectFleet(search::JobSettings& settings) {
     if (settings.fleet.empty()) return {};
     if (runner_.elsewhere()) {
-      return InvalidArgument(
-          "--runner: a worker of the fleet has it, expected no --fleet beside it");
+      return InvalidArgument("--runner: not allowed with --fleet; give it to `tilewright worker`");
     }
     if (!device_.device.empty()) {
       return InvalidArgument(
-          "--device: a worker of the fleet has it, expected no --fleet beside it");
+          "--device: not allowed with --fleet; the devices belong to the workers");
     }
-    return fleet_.Connect(settings);
+    return fleet_.Connect(settings, open_task_);
   }
 
   Result<std::unique_ptr<measure::Measurer>> MakeMeasurer(const search::JobSettings& settings,
                                                           const Target& target, Clock& clock) {
+    if (open_task_ != nullptr && !fleet_.connected()) {
+      measure::ProgramMeasurerSettings local = open_.Settings();
+      local.stop = &stop_requested;
+      TW_ASSIGN_OR_RETURN(auto measurer,
+                          measure::ProgramMeasurer::Create(*open_task_, std::move(local)));
+      return std::unique_ptr<measure::Measurer>(std::move(measurer));
+    }
     if (fleet_.connected()) {
       const FleetClass& chosen = fleet_.chosen();
-      PrintErr("fleet: class {}, {} device{} ({})\n", chosen.name, chosen.devices,
-               chosen.devices == 1 ? "" : "s", chosen.device.model);
+      PrintNote(FormatPrintable("fleet: class {}, {} ({})", chosen.name,
+                                Counted(chosen.devices, "device"), chosen.device.model));
       auto dispatcher = fleet_.Settings(settings);
       dispatcher.make_local_executor = [this, target] { return OwnBench(target); };
       TW_ASSIGN_OR_RETURN(auto measurer,
@@ -332,49 +488,15 @@ class TuneCommand final : public Command {
     return measure::CheckEnergyCounter(target, local.runner).WithContext("--metric: joules");
   }
 
-  static Json FleetJson(const measure::fleet::FleetMeasurer& fleet) {
-    const auto counts = fleet.dispatcher().counts();
-    Json json = {{"lost", counts.lost},
-                 {"late", counts.late},
-                 {"doubled", counts.duplicates},
-                 {"sent_again", counts.resent},
-                 {"refused", counts.refused},
-                 {"foreign", counts.foreign},
-                 {"revised", counts.revised},
-                 {"baselines", counts.baselines},
-                 {"checks", counts.checks},
-                 {"checks_failed", counts.checks_failed},
-                 {"rebuilt", counts.rebuilt},
-                 {"unconfirmed", counts.unconfirmed},
-                 {"took_workers_down", counts.poisoned},
-                 {"longest_loss_seconds", counts.longest_recovery_seconds}};
-    json["winners"] = Json::array();
-    for (const auto& one : fleet.confirmations()) {
-      json["winners"].push_back({{"workload", one.workload},
-                                 {"confirmed", one.unconfirmed_reason.empty()},
-                                 {"doubt", one.unconfirmed_reason}});
-    }
-    return json;
-  }
-  static void PrintFleet(const measure::fleet::FleetMeasurer& fleet) {
-    std::map<std::string, int> unconfirmed_reasons;
-    int confirmed = 0;
-    for (const auto& one : fleet.confirmations()) {
-      one.unconfirmed_reason.empty() ? ++confirmed : ++unconfirmed_reasons[one.unconfirmed_reason];
-    }
-    PrintOut("fleet: {} winners confirmed on a second device\n", confirmed);
-    for (const auto& [unconfirmed_reason, count] : unconfirmed_reasons)
-      PrintOut("fleet: {} {}\n", count, unconfirmed_reason);
-  }
-
-  /// Times with more threads than this machine has processors are meaningless.
+  /// Times with more threads than the process has processors are meaningless.
   Status CheckThreadsHere(const Target& target) const {
-    const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-    const bool elsewhere = runner_.elsewhere() || fleet_.connected();
-    if (!DeviceTraitsOf(target).machine_code || elsewhere) return {};
-    if (cores <= 0 || target.num_threads() <= cores) return {};
-    return InvalidArgument(fmt::format("--threads: {}, but this machine has {} processors",
-                                       target.num_threads(), cores));
+    const int cores = TwUsableCpus();
+    if (!DeviceTraitsOf(target).machine_code || elsewhere()) return {};
+    if (target.num_threads() <= cores) return {};
+    return InvalidArgument(fmt::format(
+        "--threads: {}, but this process may use {} (of its affinity and the CPU quota of "
+        "its container)",
+        target.num_threads(), Counted(cores, "processor")));
   }
 
   Result<search::JobSettings> Settings() const {
@@ -387,6 +509,7 @@ class TuneCommand final : public Command {
     if (!model_.bindings.dims.empty()) settings.dim = model_.bindings.dims;
     if (!model_.bindings.values.empty()) settings.value = model_.bindings.values;
     if (model_.requantize_option->count() > 0) settings.requantize = model_.requantize;
+    if (model_.precision_option->count() > 0) settings.precision = model_.precision;
     if (float_error_.option->count() > 0) settings.float_error = float_error_.value;
     if (!records_.empty()) settings.records = records_;
     if (target_option_->count() > 0) settings.target = target_;
@@ -398,7 +521,13 @@ class TuneCommand final : public Command {
     if (seed_option_->count() > 0) settings.seed = seed_;
     if (!budget_.empty()) {
       auto seconds = search::ParseDuration(budget_);
-      if (!seconds.ok()) return seconds.status().WithContext("--budget");
+      if (!seconds.ok()) {
+        const bool number = budget_.find_first_not_of("0123456789") == std::string::npos;
+        const Status status = seconds.status().WithContext("--budget");
+        if (!number) return status;
+        return InvalidArgument(status.message() + "\n  For a number of trials: --trials " +
+                               budget_);
+      }
       settings.budget_seconds = *seconds;
     }
     if (!deadline_.empty()) settings.deadline = deadline_;
@@ -408,14 +537,15 @@ class TuneCommand final : public Command {
           auto moment, search::ParseFutureDeadline(settings.deadline, SystemClock().UnixSeconds()));
       settings.deadline = search::FormatTimestamp(moment);
     }
-    if (settings.graph.empty())
+    if (settings.graph.empty() && settings.space.empty() && !open_.given())
       return InvalidArgument("no model file given (FILE, or \"graph\" in the job file)");
     if (settings.records.empty()) {  // the default of `query` and `compile` without --records
-      TW_ASSIGN_OR_RETURN(settings.records, DefaultStorePath(true));
-      PrintErr("records: {}\n", settings.records);
+      TW_ASSIGN_OR_RETURN(settings.records, DefaultStorePath(!plan_));
+      PrintNote(FormatPrintable("records: {}", settings.records));
     }
     TW_RETURN_IF_ERROR(search::CheckJobSettings(registries().strategies, settings));
-    if (settings.trials == 0 && settings.budget_seconds == 0 && settings.deadline.empty()) {
+    if (!plan_ && settings.trials == 0 && settings.budget_seconds == 0 &&
+        settings.deadline.empty()) {
       return InvalidArgument("no limit given (--trials, --budget or --deadline)");
     }
     return settings;
@@ -440,28 +570,6 @@ class TuneCommand final : public Command {
     return {};
   }
 
-  /// Returns the roofline of each task if candidates run on this machine or in a simulator;
-  /// otherwise it is unknown. The peaks are kept in the store, from which `report` reads them.
-  Result<std::vector<RooflineBound>> Bounds(const std::vector<search::TuneTask>& tasks,
-                                            const Target& target, records::Store& store,
-                                            const DeviceFingerprint& fingerprint) const {
-    const session::DeviceSupport* device = session::DeviceSupportOf(target);
-    const bool elsewhere = runner_.elsewhere() || fleet_.connected();
-    if (device == nullptr || device->bounds == nullptr || (elsewhere && !IsSimulated(target))) {
-      return std::vector<RooflineBound>(tasks.size());
-    }
-    MachinePeaks peaks;
-    if (device->peaks != nullptr) {
-      const std::string name = report::PeaksFact(fingerprint);
-      TW_ASSIGN_OR_RETURN(auto known, store.Fact(name));
-      const auto before = report::ParsePeaks(known.value_or(""));
-      peaks =
-          report::HigherPeaks(report::PeaksHere(target), before.ok() ? *before : MachinePeaks());
-      TW_RETURN_IF_ERROR(store.SetFact(name, report::PeaksText(peaks)));
-    }
-    return device->bounds(tasks, target, peaks);
-  }
-
   CLI::App* app_ = nullptr;
   ModelArguments model_;
   FloatErrorArgument float_error_;
@@ -474,9 +582,15 @@ class TuneCommand final : public Command {
   std::int64_t trials_ = 0;
   std::uint64_t seed_ = 1;
   bool no_fuse_residuals_ = false;
-  bool groups_ = false, watch_ = false, json_ = false;
+  bool groups_ = false, watch_ = false, json_ = false, plan_ = false;
+  DisplayArguments display_;
+  std::string command_target_;         // as given, or the fleet's or the board's
+  std::vector<std::string> names_;     // of the tasks
+  std::vector<RooflineBound> bounds_;  // of the tasks
   RunnerArguments runner_;
   FleetArgument fleet_;
+  OpenArgument open_;
+  const OpenTask* open_task_ = nullptr;  // of a job with --space
   const measure::fleet::FleetMeasurer* fleet_measurer_ =
       nullptr;  // overrides the device of this machine; may be null
   CLI::Option* target_option_ = nullptr;

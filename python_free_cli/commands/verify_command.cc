@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/device_network.h"
@@ -14,12 +15,14 @@
 #include "python_free_cli/print.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
+#include "src/base/printable.h"
 #include "src/base/strings.h"
 #include "src/compiler/check/compare.h"
 #include "src/compiler/check/verify.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/passes.h"
 #include "src/session/model.h"
+#include "src/session/text_table.h"
 
 namespace tilewright::cli {
 namespace {
@@ -42,11 +45,13 @@ int Print(const VerifyReport& report, bool json) {
                {"made_up_constants", SyntheticConstantsJson(report.synthetic_constants)},
                {"operators", rows}});
   } else {
+    session::TextTable table({{""}, {"value", false, 16}, {"operator", false, 16}, {"error"}});
     for (const OperatorCheck& check : report.checks) {
-      PrintOut("{:<4} {:<40} {:<44} error {:.2e} of {:.2e}\n", check.comparison.ok ? "ok" : "BAD",
-               check.value, check.op, check.comparison.max_abs_error,
-               check.comparison.reference_rms);
+      table.AddRow({check.comparison.ok ? "ok" : "BAD", Printable(check.value), Printable(check.op),
+                    fmt::format("{:.2e} of {:.2e}", check.comparison.max_abs_error,
+                                check.comparison.reference_rms)});
     }
+    PrintTable(table);
     PrintOut("{}\n", report.Summary());
   }
   return report.ok() ? kExitDone : kExitFailed;
@@ -94,6 +99,40 @@ Json RowOf(const LayerDifference& layer) {
   return row;
 }
 
+/// Prints the layers as a table, with fewer columns on a narrow terminal.
+void PrintLayers(const std::vector<LayerDifference>& layers) {
+  constexpr int kAllColumns = 130;
+  const int columns = OutputColumns();
+  const bool all = columns == 0 || columns >= kAllColumns;
+  std::vector<session::TextTable::Column> titles = {
+      {""}, {"value", false, 16}, {"operator", false, 12}};
+  if (all) titles.insert(titles.end(), {{"scale from"}, {"type"}, {"max error", true}});
+  titles.insert(titles.end(), {{"RMS error", true}, {"RMS", true}, {"SQNR", true}});
+  session::TextTable table(std::move(titles));
+  for (const LayerDifference& layer : layers) {
+    const bool equal = std::isinf(layer.sqnr_db) && layer.sqnr_db > 0;
+    std::vector<std::string> cells = {layer.ok ? "ok" : "BAD", Printable(layer.value),
+                                      Printable(layer.op)};
+    if (all) {
+      const std::string scale =
+          layer.scale_source == ScaleSource::kAsIs
+              ? NameOf(layer.scale_source)
+              : fmt::format("{} {:.3g}", NameOf(layer.scale_source), layer.scale);
+      cells.insert(cells.end(), {scale, Printable(layer.other_type),
+                                 fmt::format("{:.2e}", layer.max_abs_error)});
+    }
+    cells.insert(cells.end(), {fmt::format("{:.2e}", layer.rms_error),
+                               fmt::format("{:.2e}", layer.reference_rms),
+                               equal ? "equal" : fmt::format("{:.1f} dB", layer.sqnr_db)});
+    table.AddRow(std::move(cells));
+    std::string note;
+    if (layer.IsOffScale()) note = fmt::format("  off by x{:.3g}", layer.factor);
+    if (layer.same_top) note += *layer.same_top ? "  top-1 same" : "  top-1 DIFFERS";
+    if (!note.empty()) table.AddLines("   " + note);
+  }
+  PrintTable(table);
+}
+
 int Print(const DifferenceReport& report, bool json) {
   if (json) {
     Json rows = Json::array();
@@ -109,23 +148,7 @@ int Print(const DifferenceReport& report, bool json) {
     PrintJson(out);
     return report.ok() ? kExitDone : kExitFailed;
   }
-  PrintOut("{:<4} {:<30} {:<18} {:<16} {:<24} {:>9} {:>9} {:>9} {:>8}\n", "", "value", "operator",
-           "scale from", "type", "max error", "RMS error", "RMS", "SQNR");
-  for (const LayerDifference& layer : report.layers) {
-    const bool equal = std::isinf(layer.sqnr_db) && layer.sqnr_db > 0;
-    const std::string scale =
-        layer.scale_source == ScaleSource::kAsIs
-            ? NameOf(layer.scale_source)
-            : fmt::format("{} {:.3g}", NameOf(layer.scale_source), layer.scale);
-    PrintOut("{:<4} {:<30} {:<18} {:<16} {:<24} {:>9.2e} {:>9.2e} {:>9.2e} {:>8}{}{}\n",
-             layer.ok ? "ok" : "BAD", layer.value.substr(0, 30), layer.op.substr(0, 18), scale,
-             layer.other_type.substr(0, 24), layer.max_abs_error, layer.rms_error,
-             layer.reference_rms, equal ? "equal" : fmt::format("{:.1f} dB", layer.sqnr_db),
-             layer.IsOffScale() ? fmt::format("  off by x{:.3g}", layer.factor) : "",
-             !layer.same_top   ? ""
-             : *layer.same_top ? "  top-1 same"
-                               : "  top-1 DIFFERS");
-  }
+  PrintLayers(report.layers);
   PrintOut("{}\n", report.Summary());
   return report.ok() ? kExitDone : kExitFailed;
 }
@@ -134,34 +157,34 @@ class VerifyCommand final : public Command {
  public:
   const char* name() const override { return "verify"; }
   const char* summary() const override {
-    return "Compare a model with another form of it, operator by operator";
+    return "Compare the operators of a model with those of another form of it";
   }
   const char* examples() const override {
     return "  tilewright verify resnet18.onnx resnet18.so\n"
            "  tilewright verify resnet18.onnx resnet18_int8.onnx --input cat.npy\n"
            "  tilewright verify resnet18.onnx resnet18_quantized.relay --min-sqnr 15 --json\n"
-           "  tilewright verify resnet18_packed.relay --target vta --vta-config "
-           "sim\n"
-           "OTHER is a library or bundle made of FILE (its integers must be equal, its floats "
-           "within the "
-           "tolerance), or another model file or a library of one: then values of one name are "
-           "compared, and the convolutions and matrix products without one in their order; "
-           "integers are read as the real numbers they stand for, and the first layer below "
-           "--min-sqnr is named.\n"
+           "  tilewright verify resnet18_packed.relay --target vta --vta-config sim\n"
+           "If OTHER is a library or bundle made of FILE, integers have to be equal and floats "
+           "within the tolerance.\n"
+           "If OTHER is another model file, or a library made of one, values with the same name "
+           "are compared; convolutions and matrix products without a common name are compared in "
+           "their order. Quantized integers are compared as real numbers. The first layer below "
+           "--min-sqnr is reported.\n"
            "Exit code 1 if an operator differs.\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("file", file_, "Model file, the reference")->required();
+    app.add_option("file", file_, "Model file that is the reference")->required();
     app.add_option("other", other_,
-                   "Library, bundle or model file to compare with; for a VTA it may be missing");
-    tolerance_option_ = app.add_option("--tolerance", options_.tolerance,
-                                       "Of floats, relative to the reference's RMS")
-                            ->check(FiniteFrom(0))
-                            ->capture_default_str();
+                   "Library, bundle or model file to compare with; optional for a VTA");
+    tolerance_option_ =
+        app.add_option("--tolerance", options_.tolerance,
+                       "Allowed error of floats, relative to the RMS of the reference")
+            ->check(FiniteFrom(0))
+            ->capture_default_str();
     app.add_option(
            "--min-sqnr", min_sqnr_,
-           "Least signal-to-noise ratio of a layer in dB (default: 10 if one of two different "
-           "models is quantized; else integers must be equal and floats within the tolerance)")
+           "Minimum signal-to-noise ratio of a layer in dB (default: 10 if one of two different "
+           "models is quantized; otherwise integers must be equal and floats within the tolerance)")
         ->check(FiniteFrom(std::numeric_limits<double>::lowest()))
         ->excludes(tolerance_option_);
     app.add_flag("--seeded", seeded_, "The library was compiled with --seeded");
@@ -201,11 +224,11 @@ class VerifyCommand final : public Command {
     }
     if (!other_.empty() && network_.on_gpu()) {
       return InvalidArgument(other_ +
-                             ": --target makes the kernels anew, expected nothing beside the model "
-                             "(a library has its target in it)");
+                             ": with --target the kernels are built from the model; expected no "
+                             "second file (a library contains its target)");
     }
     if (!other_.empty() && !IsVtaBundle(other_)) {
-      return InvalidArgument(other_ + ": no folder made by compile --target vta");
+      return InvalidArgument(other_ + ": not a folder made by compile --target vta");
     }
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
     TW_ASSIGN_OR_RETURN(auto report, network_.Verify(source, other_, seeded_, inputs_, options_));
@@ -222,11 +245,20 @@ class VerifyCommand final : public Command {
   Result<int> VerifyLibrary(Graph graph, const std::vector<Tensor>& inputs) {
     TW_ASSIGN_OR_RETURN(const auto set, session::VariantFor(other_, graph));
     TW_ASSIGN_OR_RETURN(auto model, network_.device().OpenLibrary(other_, 0, set));
+    TW_RETURN_IF_ERROR(model.FitSize(ValuesOf(graph, graph.inputs())));
     RegisterOperators(model, *options_.progress);
     if (!min_sqnr_ && IsLibraryOf(graph, model)) {
-      TW_ASSIGN_OR_RETURN(const auto made_from, PartitionLike(std::move(graph), model));
-      TW_ASSIGN_OR_RETURN(auto report, Verify(made_from, model, inputs, options_));
-      return Print(report, json_);
+      const bool open = model.open_dimension() != nullptr;
+      Graph own = open ? graph.CloneWithout(std::numeric_limits<std::int64_t>::max())
+                       : std::exchange(graph, Graph());
+      TW_ASSIGN_OR_RETURN(const auto made_from, PartitionLike(std::move(own), model));
+      auto report = Verify(made_from, model, inputs, options_);
+      // A library of a range has the operators of its least size; at this one they may differ.
+      const bool other = !report.ok() && report.status().code() == StatusCode::kInvalidArgument;
+      if (!open || !other) {
+        TW_RETURN_IF_ERROR(report);
+        return Print(*report, json_);
+      }
     }
     session::NoteSyntheticConstants(other_, model.synthetic_constants(), PrintNote);
     TW_ASSIGN_OR_RETURN(auto fed, InputsFor(model.inputs(), ValuesOf(graph, graph.inputs()), inputs,

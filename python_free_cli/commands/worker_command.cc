@@ -9,18 +9,22 @@
 #include <filesystem>
 
 #include "measure/fleet/fake_executor.h"
+#include "measure/fleet/open/program_executor.h"
 #include "measure/fleet/process_executor.h"
 #include "measure/fleet/worker_core.h"
 #include "python_free_cli/arguments/fleet_argument.h"
 #include "python_free_cli/arguments/fleet_security.h"
+#include "python_free_cli/arguments/reject_options.h"
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
 #include "src/base/hash.h"
 #include "src/base/strings.h"
+#include "src/base/text/plural.h"
 #include "src/base/thread.h"
 #include "src/plugins/registries.h"
+#include "src/session/open_task.h"
 #include "src/session/target.h"
 #include "src/target/device.h"
 
@@ -43,41 +47,48 @@ class WorkerCommand final : public Command {
  public:
   const char* name() const override { return "worker"; }
   const char* summary() const override {
-    return "Offer this machine's builders and devices to the jobs of a fleet";
+    return "Serve the jobs of a fleet with the builders and devices of this machine";
   }
   const char* examples() const override {
     return "  tilewright worker --fleet lab/bench7.fleet\n"
            "  tilewright worker --fleet lab/bench7.fleet --measure\n"
            "  tilewright worker --fleet lab/farm.fleet --build\n"
            "  tilewright worker --fleet lab/boards.fleet --runner 'ssh board1 tilewright-runner' "
-           "--runner 'ssh board2 tilewright-runner' --target rasp4b64\n";
+           "--runner 'ssh board2 tilewright-runner' --target rasp4b64\n"
+           "  tilewright worker --fleet lab/bench7.fleet --program matmul.json\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("--fleet", fleet_, "nats://host:4222, or a file that `tilewright fleet` wrote")
+    app.add_option("--fleet", fleet_,
+                   "Broker of the fleet: nats://host:4222, or a file that `tilewright fleet` wrote")
         ->required();
     app.add_flag("--insecure", insecure_, kInsecureHelp);
     app.add_flag("--allow-root", allow_root_,
-                 "Work as root, whose files candidates and builders are then kept from by the "
-                 "sandbox alone");
+                 "Allow running as root; only the sandbox then protects the files of this machine");
     app.add_option("--name", name_,
-                   "Name of this worker (default: that of its key, or the host's)");
-    app.add_flag("--build", build_, "Build, for devices elsewhere too");
-    app.add_flag("--measure", measure_, "Measure; without either of the two: both, for itself");
-    app.add_option("--target", target_, "What its device is: native, a board, a VTA");
-    app.add_option("--vta-config", vta_config_, "Design of a VTA target");
-    app.add_option("--builders", builders_, "Builders at a time (default: one per free core)")
+                   "Name of this worker (default: from its key, else the host name)");
+    app.add_flag("--build", build_, "Build candidates, also for devices of other workers");
+    app.add_flag(
+        "--measure", measure_,
+        "Measure candidates (default without --build and --measure: both, for its own devices)");
+    app.add_option("--target", target_, "Target of its device: native, a board, or vta");
+    app.add_option("--vta-config", vta_config_,
+                   "Design of a VTA target: a file, or a name such as sim or pynq");
+    app.add_option("--builders", builders_, "Number of builders (default: one per free core)")
         ->check(CLI::Range(1, 64));
     app.add_option("--made-up", fake_seconds_,
-                   "For trying a fleet out: devices that are not there, whose trials take this "
-                   "many seconds")
+                   "For tests of a fleet: fake devices whose trials take this many seconds")
         ->check(CLI::Range(0.0, 1000.0));
     app.add_option("--made-up-slower", slower_,
-                   "With --made-up: from some moment on the devices are slower, FACTOR@SECONDS "
-                   "from now: 1.08@120");
+                   "With --made-up: slow the devices down by FACTOR after SECONDS: 1.08@120");
     app.add_option("--devices", devices_, "With --made-up: number of fake devices")
         ->check(CLI::Range(1, 4096));
+    app.add_option("--program", programs_,
+                   "Run this program for open tasks of the fleet, and no other command: a job file "
+                   "with space and command; repeatable")
+        ->allow_extra_args(false);
     device_.Declare(app);
     runner_.Declare(app);
+    app_ = &app;
     fake_option_ = app.get_option("--made-up");
   }
 
@@ -96,7 +107,9 @@ class WorkerCommand final : public Command {
     const int count =
         is_fake ? devices_ : std::max<int>(1, static_cast<int>(runner_.commands.size()));
     for (int i = 0; i < count; ++i) {
-      TW_ASSIGN_OR_RETURN(auto seat, is_fake ? FakeSeat(i) : RealSeat(i));
+      TW_ASSIGN_OR_RETURN(auto seat, is_fake             ? FakeSeat(i)
+                                     : programs_.empty() ? RealSeat(i)
+                                                         : ProgramSeat());
       seats.push_back(std::move(seat));
     }
     return Serve(std::move(seats));
@@ -109,12 +122,12 @@ class WorkerCommand final : public Command {
     if (::geteuid() != 0 || fake_option_->count() > 0) return {};
     if (!allow_root_) {
       return InvalidArgument(
-          "worker: this is root, and what jobs of others build and run has its rights: expected a "
-          "user of its own (as in docs/fleet.md), or --allow-root");
+          "worker: refuses to run as root, because jobs of other users would run with its rights: "
+          "use a separate user (docs/fleet.md), or --allow-root");
     }
     PrintErr(
-        "worker: runs as root: nothing but the sandbox keeps candidates of others from what is "
-        "root's\n");
+        "worker: runs as root: only the sandbox protects root's files from candidates of other "
+        "users\n");
     return {};
   }
 
@@ -210,13 +223,43 @@ class WorkerCommand final : public Command {
     return seat;
   }
 
+  /// Seat for the programs of the user, the only commands that it runs.
+  Result<Seat> ProgramSeat() const {
+    TW_RETURN_IF_ERROR(RejectOptions(
+        *app_, {"--build", "--measure", "--target", "--vta-config", "--runner", "--device"},
+        "not allowed with --program; start another worker"));
+    std::vector<fleet::ProgramExecutor::Program> programs;
+    for (const std::string& file : programs_) {
+      TW_ASSIGN_OR_RETURN(auto job, session::LoadOpenTaskOfJob(registries().strategies, file));
+      measure::ProgramMeasurerSettings settings;
+      settings.run.seconds = job.time_limit;
+      settings.build.seconds = job.build_limit;
+      settings.builders = builders_;
+      settings.note = [](const std::string& note) { PrintErr("note: {}\n", note); };
+      programs.push_back({std::move(job.task), std::move(settings)});
+    }
+    if (programs.size() > fleet::kMaxPrograms) return InvalidArgument("--program: too many");
+    TW_ASSIGN_OR_RETURN(auto seat, SeatOf(0));
+    fleet::Broker* broker = seat.broker.get();
+    TW_ASSIGN_OR_RETURN(auto executor, fleet::ProgramExecutor::Create(
+                                           std::move(programs), [broker] { broker->Wake(); }));
+    fleet::Announcement& announcement = seat.settings.announcement;
+    announcement.fingerprint = executor->device().ToString();
+    announcement.target = "program";
+    announcement.programs = executor->keys();
+    announcement.build_slots = announcement.measure_slots = executor->capacity();
+    seat.settings.device_class = fleet::ClassOf(executor->device());
+    for (const std::string& key : announcement.programs) PrintErr("program {}\n", key);
+    seat.executor = std::move(executor);
+    return seat;
+  }
+
   Result<int> Serve(std::vector<Seat> seats) {
     std::vector<std::thread> threads;
     std::atomic<int> failed{0};
-    PrintErr("worker {}: {} device{} of class {}, {}{}{}\n", name_, seats.size(),
-             seats.size() == 1 ? "" : "s", seats.front().settings.device_class,
-             measure_ ? "measures" : "", measure_ && (build_ || both_) ? " and " : "",
-             build_ || both_ ? "builds" : "");
+    PrintErr("worker {}: {} of class {}, {}{}{}\n", name_, Counted(std::ssize(seats), "device"),
+             seats.front().settings.device_class, measure_ ? "measures" : "",
+             measure_ && (build_ || both_) ? " and " : "", build_ || both_ ? "builds" : "");
     const auto serve = [&](Seat& seat) {
       const Status status = ServeSeat(seat);
       if (status.ok()) return;
@@ -252,6 +295,8 @@ class WorkerCommand final : public Command {
     return {};
   }
 
+  const CLI::App* app_ = nullptr;
+  std::vector<std::string> programs_;
   std::string fleet_, name_, target_ = "native", vta_config_, slower_;
   bool build_ = false, measure_ = false, both_ = false, insecure_ = false, allow_root_ = false;
   int builders_ = 0, devices_ = 1;

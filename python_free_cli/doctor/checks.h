@@ -38,6 +38,8 @@ struct Check {
   void (*inspect)(const CheckInput& input, Finding& finding);
 };
 
+/// Returns the checks of the program itself.
+std::vector<Check> ProgramChecks();
 /// Returns the checks of clock, threads and time of the processor.
 std::vector<Check> ProcessorChecks();
 /// Returns the checks of memory, limits, clock and sandbox.

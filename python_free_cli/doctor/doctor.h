@@ -38,6 +38,15 @@ struct DiskProbe {
   std::string failed;            ///< reason why the write failed
 };
 
+/// Properties of this program and its installation.
+struct ProgramProbe {
+  std::string version;
+  bool fleet = false;                     ///< built with the NATS library
+  std::vector<std::string> missing_data;  ///< shipped folders that are not found: "targets"
+  std::string c_library;                  ///< folder of libtilewright.so; empty: not found
+  std::string library_path;               ///< LD_LIBRARY_PATH
+};
+
 /// Properties of a machine that its files do not contain. Filled by ProbeMachine, or by a test.
 struct MachineProbe {
   DiskProbe store;                   ///< disk of the user's records
@@ -51,6 +60,7 @@ struct MachineProbe {
     std::string missing;  ///< reason why it is missing
   };
   std::vector<Library> libraries;
+  ProgramProbe program;
   std::string bundled;  ///< folder of the libraries shipped with the program; empty: none
 };
 

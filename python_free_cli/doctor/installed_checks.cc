@@ -39,14 +39,15 @@ void InspectSpace(const CheckInput& in, Finding& out) {
   const DiskProbe& disk = in.probe.store;
   if (disk.free_bytes < 0) {
     out.verdict = Severity::kNote;
-    out.is = disk.failed.empty() ? "the system does not say" : disk.failed;
+    out.is = disk.failed.empty() ? "not reported by the system" : disk.failed;
     return;
   }
   out.is = fmt::format("{} MiB free in {}", disk.free_bytes >> 20, disk.folder);
   constexpr std::int64_t kWanted = std::int64_t{1} << 30;  // 100,000 trials and their logs
   if (disk.free_bytes >= kWanted) return;
   out.verdict = Severity::kProblem;
-  out.command = "tilewright records prune STORE --best 8, or --records on another disk";
+  out.command =
+      "tilewright records prune STORE --best 8, or keep the store on another disk (--records)";
 }
 
 void InspectSync(const CheckInput& in, Finding& out) {
@@ -59,27 +60,28 @@ void InspectSync(const CheckInput& in, Finding& out) {
   const std::vector<std::string> options = Split(mount.options, ',');
   const auto unsafe =
       std::ranges::find_if(options, [&](const std::string& word) { return IsOf(word, kUnsafe); });
-  out.is = mount.type.empty() ? "a file system that is not named" : mount.type;
+  out.is = mount.type.empty() ? "unknown file system" : mount.type;
   if (disk.sync_seconds >= 0) {
-    out.is += fmt::format(", {:.1f} ms for a write that is kept", 1e3 * disk.sync_seconds);
+    out.is += fmt::format(", {:.1f} ms per synced write", 1e3 * disk.sync_seconds);
   } else if (!disk.failed.empty()) {
     out.is += "; " + disk.failed;
   }
   if (IsOf(mount.type, kRemote)) {
     out.verdict = Severity::kProblem;
-    out.is += ": its locks and shared memory are not those of one machine";
+    out.is += ": file locks and shared memory do not work across machines";
     out.command = "keep the store on a local disk (--records FILE)";
   } else if (IsOf(mount.type, kMemory)) {
     out.verdict = Severity::kProblem;
-    out.is += ": gone when the machine is switched off";
+    out.is += ": contents are lost at shutdown";
     out.command = "keep the store on a disk (--records FILE)";
   } else if (unsafe != options.end()) {
     out.verdict = Severity::kProblem;
-    out.is += ", mounted with " + *unsafe + ": what is written may be lost with the power";
+    out.is += ", mounted with " + *unsafe + ": written data can be lost on power failure";
     out.command = "sudo mount -o remount,barrier=1 " + mount.folder;
   } else if (disk.sync_seconds < 0) {
     out.verdict = Severity::kProblem;
-    out.command = "ls -ld " + disk.folder + "    # it has to be yours; or --records FILE";
+    out.command =
+        "ls -ld " + disk.folder + "    # it must be writable for you; or use --records FILE";
   } else if (disk.sync_seconds > 0.1) {
     out.verdict = Severity::kAdvice;
     out.command = "keep the store on a faster disk (--records FILE)";
@@ -96,7 +98,7 @@ void InspectDriver(const CheckInput& in, Finding& out) {
   out.is = "NVIDIA " + *version + "; " + in.probe.cuda;
   if (in.probe.cuda_works) return;
   out.verdict = Severity::kProblem;
-  out.command = "nvidia-smi    # says what is wrong with it; `tilewright targets` what was loaded";
+  out.command = "nvidia-smi    # shows the problem; `tilewright targets` shows the loaded driver";
 }
 
 void InspectLibraries(const CheckInput& in, Finding& out) {
@@ -129,7 +131,7 @@ void InspectNats(const CheckInput& in, Finding& out) {
   // The portable archive contains it under another name.
   library = library || (!in.probe.bundled.empty() &&
                         !in.files.Names(in.probe.bundled, "libtw-nats.so").empty());
-  out.is = fmt::format("nats-server {}, its library {}", server ? "installed" : "not installed",
+  out.is = fmt::format("nats-server {}, client library {}", server ? "installed" : "not installed",
                        library ? "installed" : "not installed");
   if (server && library) return;
   out.verdict = Severity::kNote;
@@ -142,12 +144,11 @@ void InspectNats(const CheckInput& in, Finding& out) {
 std::vector<Check> InstalledChecks() {
   return {
       {"disk space", "a job stops when its store cannot grow", &InspectSpace},
-      {"disk sync", "a trial counts once it is on the disk, also after a loss of power",
-       &InspectSync},
-      {"driver", "kernels for GPUs are measured through it", &InspectDriver},
+      {"disk sync", "trials are stored durably, also on power failure", &InspectSync},
+      {"driver", "required to measure GPU kernels", &InspectDriver},
       {"libraries", "with --libs their functions compete with generated kernels",
        &InspectLibraries},
-      {"NATS", "a job over several machines (--fleet) goes through it", &InspectNats},
+      {"NATS", "required for fleets (--fleet, worker, fleet)", &InspectNats},
   };
 }
 

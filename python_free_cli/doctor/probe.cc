@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 
+#include "measure/fleet/connect.h"
 #include "measure/sandbox/sandbox.h"
 #include "python_free_cli/doctor/doctor.h"
 #include "src/base/files/file.h"
 #include "src/base/files/scoped_temp_path.h"
-#include "src/base/subprocess.h"
+#include "src/base/process/subprocess.h"
 #include "src/runtime/cuda_driver.h"
+#include "src/session/user_paths.h"
 #include "src/target/library.h"
 
 namespace tilewright::cli {
@@ -29,7 +32,7 @@ void TimeSync(DiskProbe& disk) {
   const ScopedTempPath file = ScopedTempPath::NextTo(disk.folder + "/doctor");
   const int descriptor = ::open(file.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor < 0) {
-    disk.failed = disk.folder + " cannot be written to: " + ErrnoReason();
+    disk.failed = disk.folder + " cannot be written: " + ErrnoReason();
     return;
   }
   constexpr int kWrites = 5;
@@ -55,17 +58,44 @@ std::string RefusedOfSandbox() {
   const measure::SandboxGaps missing = measure::TestSandbox();
   std::string text;
   for (const auto& [part, reason] :
-       {std::pair{"system calls are not filtered", missing.system_calls},
-        std::pair{"no Landlock", missing.files}, std::pair{"no namespace", missing.user}}) {
+       {std::pair{"no system call filter", missing.system_calls},
+        std::pair{"no Landlock", missing.files}, std::pair{"no user namespace", missing.user}}) {
     if (!reason.empty()) text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", part, reason);
   }
   return text;
+}
+
+/// Returns the folder of the C library that belongs to a program in `bin`: in the prefix of an
+/// installation, or in the build tree. Empty if there is none.
+std::string CLibraryFolder(const std::string& bin) {
+  for (const char* folder : {"/../lib", "/../lib/x86_64-linux-gnu", "/../lib/aarch64-linux-gnu",
+                             "/../lib64", "/../src/capi"}) {
+    std::error_code failed;
+    if (!std::filesystem::exists(bin + folder + "/libtilewright.so", failed)) continue;
+    return std::filesystem::path(bin + folder).lexically_normal().string();
+  }
+  return {};
+}
+
+ProgramProbe ProbeProgram() {
+  ProgramProbe probe;
+  probe.version = TILEWRIGHT_VERSION;
+  probe.fleet = measure::fleet::IsNatsBuiltIn();
+  for (const char* data : {"targets", "vta", "cost_models"}) {
+    if (session::ShippedPath(data).empty()) probe.missing_data.emplace_back(data);
+  }
+  if (const auto program = ExecutablePath(); program.ok()) {
+    probe.c_library = CLibraryFolder(program->substr(0, program->rfind('/')));
+  }
+  if (const char* path = std::getenv("LD_LIBRARY_PATH")) probe.library_path = path;
+  return probe;
 }
 
 }  // namespace
 
 MachineProbe ProbeMachine(const std::string& store_folder) {
   MachineProbe probe;
+  probe.program = ProbeProgram();
   std::filesystem::path folder = store_folder;
   std::error_code failed;
   while (folder.has_relative_path() && !std::filesystem::is_directory(folder, failed)) {

@@ -8,6 +8,7 @@
 
 #include "python_free_cli/doctor/checks.h"
 #include "src/base/strings.h"
+#include "src/base/text/plural.h"
 
 namespace tilewright::cli {
 namespace {
@@ -36,13 +37,13 @@ void InspectGovernor(const CheckInput& in, Finding& out) {
   }
   if (governors.empty()) {
     out.verdict = Severity::kNote;
-    out.is = IsVirtual(in.files) ? "a virtual machine, whose host decides over the clock"
-                                 : "the system does not say who decides over the clock";
+    out.is = IsVirtual(in.files) ? "a virtual machine; its host controls the clock frequency"
+                                 : "not reported by the system";
     return;
   }
   std::vector<std::string> words;
   for (const auto& [governor, cpus] : governors) {
-    words.push_back(fmt::format("{} on {} CPU{}", governor, cpus, cpus == 1 ? "" : "s"));
+    words.push_back(governor + " on " + Counted(static_cast<std::int64_t>(cpus), "CPU"));
   }
   out.is = fmt::format("{}", fmt::join(words, ", "));
   if (governors.size() == 1 && governors.contains("performance")) return;
@@ -57,7 +58,7 @@ void InspectTurbo(const CheckInput& in, Finding& out) {
   const auto boosted = in.files.Read(boost);
   if (!no_turbo && !boosted) {
     out.verdict = Severity::kNote;
-    out.is = "the system has no switch for it";
+    out.is = "cannot be switched by the system";
     return;
   }
   if (no_turbo ? *no_turbo == "1" : *boosted == "0") {
@@ -80,11 +81,11 @@ void InspectSiblings(const CheckInput& in, Finding& out) {
   }
   if (cpus == 0) {
     out.verdict = Severity::kNote;
-    out.is = "the system does not say which CPUs share a core";
+    out.is = "not reported by the system";
     return;
   }
   if (shared.empty()) {
-    out.is = fmt::format("{} CPUs, each a core of its own", cpus);
+    out.is = fmt::format("{} CPUs, each on its own core", cpus);
     return;
   }
   out.verdict = Severity::kAdvice;
@@ -96,7 +97,7 @@ void InspectSiblings(const CheckInput& in, Finding& out) {
 void InspectIsolated(const CheckInput& in, Finding& out) {
   const auto isolated = in.files.Read(std::string(kCpus) + "/isolated");
   if (isolated && !isolated->empty()) {
-    out.is = "CPUs " + *isolated + " are kept free of other processes";
+    out.is = "CPUs " + *isolated + " are reserved (isolcpus)";
     // Processes are not scheduled there automatically.
     out.verdict = Severity::kNote;
     out.command = "taskset -c " + *isolated + " tilewright tune ...";
@@ -124,11 +125,11 @@ void InspectQuota(const CheckInput& in, Finding& out) {
   const auto quota_us = ParseInt64(quota);
   const auto period_us = ParseInt64(period);
   if (!quota_us.ok() || !period_us.ok() || *period_us <= 0) {
-    out.is = "no limit on the time of the processor";
+    out.is = "no CPU limit";
     return;
   }
   out.verdict = Severity::kProblem;
-  out.is = fmt::format("this group of processes gets {:.2f} CPUs, and is stopped beyond that",
+  out.is = fmt::format("limited to {:.2f} CPUs; processes are paused beyond that",
                        static_cast<double>(*quota_us) / static_cast<double>(*period_us));
   out.command = "start the container without --cpus (docker update --cpus 0 NAME)";
 }
@@ -139,15 +140,15 @@ void InspectLoad(const CheckInput& in, Finding& out) {
   const auto cpus = static_cast<double>(std::max<std::size_t>(CpuFolders(in.files).size(), 1));
   if (!load.ok()) {
     out.verdict = Severity::kNote;
-    out.is = "the system does not say how busy it is";
+    out.is = "not reported by the system";
     return;
   }
-  out.is = fmt::format("{:.2f} processes on {:.0f} CPU{} in the last minute", *load, cpus,
-                       cpus == 1 ? "" : "s");
+  out.is = fmt::format("{:.2f} processes on {} in the last minute", *load,
+                       Counted(static_cast<std::int64_t>(cpus), "CPU"));
   // A quarter of the machine: occasional work of a daemon is less.
   if (*load < 0.25 * cpus) return;
   out.verdict = Severity::kAdvice;
-  out.command = "top -b -n 1 | head -n 15    # and stop what is not needed";
+  out.command = "top -b -n 1 | head -n 15    # stop processes that are not needed";
 }
 
 void InspectStolen(const CheckInput& in, Finding& out) {
@@ -164,33 +165,30 @@ void InspectStolen(const CheckInput& in, Finding& out) {
   for (std::size_t i = 0; i < ticks.size() && i <= kSteal; ++i) all += ticks[i];
   if (ticks.size() <= kSteal || all <= 0) {
     out.verdict = Severity::kNote;
-    out.is = "the system does not say";
+    out.is = "not reported by the system";
     return;
   }
   const double share = ticks[kSteal] / all;
-  out.is = fmt::format("{:.2f} % since it was started", 100 * share);
+  out.is = fmt::format("{:.2f} % since boot", 100 * share);
   if (share < 0.01) return;
   out.verdict = Severity::kAdvice;
-  out.command = "use a machine, or CPUs, that no other guest of the host shares";
+  out.command = "use a machine or CPUs that are not shared with other virtual machines";
 }
 
 }  // namespace
 
 std::vector<Check> ProcessorChecks() {
   return {
-      {"governor", "a clock that goes up and down with the load makes the first runs the slow ones",
+      {"governor", "a clock frequency that follows the load makes the first runs slow",
        &InspectGovernor},
-      {"turbo", "how far the clock goes up depends on heat and on what other cores do",
-       &InspectTurbo},
-      {"siblings", "two threads of one core share its units: a busy neighbour takes up to half",
+      {"turbo", "the boost frequency depends on temperature and on the other cores", &InspectTurbo},
+      {"siblings", "two hardware threads share one core; a busy sibling can halve the speed",
        &InspectSiblings},
-      {"isolated cores", "the system may put another process on the core that measures",
+      {"isolated cores", "the system can schedule other processes on the measuring core",
        &InspectIsolated},
-      {"processor quota", "a process that is stopped in the middle of a run seems slow",
-       &InspectQuota},
-      {"load", "other processes take caches, memory and time from what is measured", &InspectLoad},
-      {"stolen time", "a host that gives the processor to other guests disturbs runs",
-       &InspectStolen},
+      {"processor quota", "a process that is paused during a run appears slow", &InspectQuota},
+      {"load", "other processes take cache, memory bandwidth and CPU time", &InspectLoad},
+      {"stolen time", "the host runs other virtual machines on this CPU", &InspectStolen},
   };
 }
 

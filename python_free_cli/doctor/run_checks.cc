@@ -50,7 +50,8 @@ bool MachineFiles::Has(std::string_view path) const {
 std::vector<Finding> RunChecks(const std::string& root, const MachineProbe& probe) {
   const MachineFiles files(root);
   std::vector<Finding> findings;
-  for (const auto& checks : {ProcessorChecks(), SystemChecks(), InstalledChecks()}) {
+  for (const auto& checks :
+       {ProgramChecks(), ProcessorChecks(), SystemChecks(), InstalledChecks()}) {
     for (const Check& check : checks) {
       Finding& finding = findings.emplace_back();
       finding.name = check.name;

@@ -19,7 +19,7 @@ void InspectClock(const CheckInput& in, Finding& out) {
   const auto current = in.files.Read(folder + "current_clocksource");
   if (!current) {
     out.verdict = Severity::kNote;
-    out.is = "the system does not say";
+    out.is = "not reported by the system";
     return;
   }
   out.is = *current;
@@ -43,7 +43,7 @@ void InspectShm(const CheckInput& in, Finding& out) {
   constexpr std::int64_t kWanted = 512 * kMiB;
   if (in.probe.shm_free_bytes < 0) {
     out.verdict = Severity::kAdvice;
-    out.is = "there is none: temporary files go to $TMPDIR or /tmp";
+    out.is = "does not exist; temporary files go to $TMPDIR or /tmp";
     out.command = "sudo mount -t tmpfs -o mode=1777 tmpfs /dev/shm";
     return;
   }
@@ -59,11 +59,11 @@ void InspectShm(const CheckInput& in, Finding& out) {
   }
   if (noexec) {
     out.verdict = Severity::kAdvice;
-    out.is += ", but nothing in it can be executed: candidates go to a disk";
+    out.is += ", but mounted noexec; candidates go to a disk";
     out.command = "sudo mount -o remount,exec /dev/shm";
   } else if (in.probe.shm_free_bytes < kWanted) {
     out.verdict = Severity::kProblem;
-    out.command = "sudo mount -o remount,size=2G /dev/shm    # of a container: --shm-size 2g";
+    out.command = "sudo mount -o remount,size=2G /dev/shm    # for a container: --shm-size 2g";
   }
 }
 
@@ -99,7 +99,7 @@ void InspectLimits(const CheckInput& in, Finding& out) {
   const auto limits = in.files.Read("/proc/self/limits");
   if (!limits) {
     out.verdict = Severity::kNote;
-    out.is = "the system does not say";
+    out.is = "not reported by the system";
     return;
   }
   std::vector<std::string> low, raise;
@@ -109,7 +109,7 @@ void InspectLimits(const CheckInput& in, Finding& out) {
     low.push_back(fmt::format("{} {}, expected {} or more", one.row.substr(4), *limit, one.least));
     raise.push_back(fmt::format("ulimit {} {}", one.option, one.least / one.unit));
   }
-  out.is = low.empty() ? "open files, processes, memory and file sizes suffice"
+  out.is = low.empty() ? "open files, processes, memory and file sizes are sufficient"
                        : fmt::format("{}", fmt::join(low, "; "));
   if (low.empty()) return;
   out.verdict = Severity::kProblem;
@@ -127,18 +127,18 @@ void InspectMemory(const CheckInput& in, Finding& out) {
   }
   if (available < 0) {
     out.verdict = Severity::kNote;
-    out.is = "the system does not say";
+    out.is = "not reported by the system";
     return;
   }
   out.is = fmt::format("{} MiB free", available >> 10);
   constexpr std::int64_t kWantedKib = std::int64_t{2} << 20;
   if (available >= kWantedKib) return;
   out.verdict = Severity::kAdvice;
-  out.command = "ps -eo rss,comm --sort=-rss | head    # and stop what is not needed";
+  out.command = "ps -eo rss,comm --sort=-rss | head    # stop processes that are not needed";
 }
 
 void InspectSandbox(const CheckInput& in, Finding& out) {
-  out.is = in.probe.sandbox_refused.empty() ? "filtered system calls, Landlock, a namespace"
+  out.is = in.probe.sandbox_refused.empty() ? "system call filter, Landlock, user namespace"
                                             : in.probe.sandbox_refused;
   if (in.probe.sandbox_refused.empty()) return;
   out.verdict = Severity::kNote;
@@ -148,15 +148,14 @@ void InspectSandbox(const CheckInput& in, Finding& out) {
 
 std::vector<Check> SystemChecks() {
   return {
-      {"clock source", "one that takes a system call adds a microsecond to each reading",
+      {"clock source", "a clock that needs a system call adds a microsecond per reading",
        &InspectClock},
-      {"/dev/shm", "candidates and their tensors lie there: a disk is slower, and a full one fails",
+      {"/dev/shm", "holds candidates and their tensors; a disk is slower, and a full one fails",
        &InspectShm},
-      {"limits", "a worker that gets no file, process or memory fails candidates that are right",
+      {"limits", "a worker that runs out of files, processes or memory fails correct candidates",
        &InspectLimits},
       {"memory", "a machine that swaps measures its disk", &InspectMemory},
-      {"sandbox", "candidates, and what other people's packages lead to, run with few rights",
-       &InspectSandbox},
+      {"sandbox", "candidates and code from packages run with restricted rights", &InspectSandbox},
   };
 }
 

@@ -6,6 +6,9 @@
 namespace CLI {
 class App;
 }
+namespace tilewright::plugins {
+struct Registries;
+}
 
 namespace tilewright::cli {
 
@@ -15,11 +18,13 @@ struct ArgumentPage {
   bool positional = false;
   bool flag = false;  ///< takes no value
   bool required = false;
-  bool repeated = false;             ///< takes any number of values
-  std::string type;                  ///< "TEXT", "INT", "FILE"; empty for a flag
-  std::vector<std::string> choices;  ///< allowed values, if the option takes one of a few
-  std::string default_value;         ///< default to show, else empty
-  std::string text;                  ///< description
+  bool repeated = false;                      ///< takes any number of values
+  std::string type;                           ///< "TEXT", "INT", "FILE"; empty for a flag
+  std::vector<std::string> choices;           ///< allowed values, if the option takes one of a few
+  std::string default_value;                  ///< default to show, else empty
+  std::string text;                           ///< description
+  std::vector<std::string> suggestions = {};  ///< values to offer; others are allowed too
+  bool path = false;                          ///< the value can be a path
 };
 
 /// A command, or a subcommand of one.
@@ -33,6 +38,7 @@ struct CommandPage {
 
 /// Returns the description that manual pages and completions are made from: the whole program as
 /// its argument parser defines it, without hidden commands. app: as DeclareProgram returns it.
-CommandPage DescribeProgram(const CLI::App& app);
+/// registries: their strategies and templates are offered as values.
+CommandPage DescribeProgram(const CLI::App& app, const plugins::Registries& registries);
 
 }  // namespace tilewright::cli

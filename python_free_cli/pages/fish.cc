@@ -21,18 +21,22 @@ void AddOptions(const CommandPage& page, const std::string& condition, std::stri
   const std::string when =
       condition.empty() ? " -n __fish_use_subcommand" : " -n " + FishQuoted(condition);
   for (const ArgumentPage& argument : page.arguments) {
-    const std::string choices = fmt::format("{}", fmt::join(argument.choices, " "));
+    const auto& values = argument.choices.empty() ? argument.suggestions : argument.choices;
+    const std::string choices = fmt::format("{}", fmt::join(values, " "));
+    const std::string no_files = argument.path ? "" : " -f";
     if (argument.positional) {
-      if (!choices.empty())
-        text += "complete -c tilewright" + when + " -a " + FishQuoted(choices) + "\n";
+      if (choices.empty() && argument.path) continue;
+      text += "complete -c tilewright" + when + no_files;
+      if (!choices.empty()) text += " -a " + FishQuoted(choices);
+      text += "\n";
       continue;
     }
     text += "complete -c tilewright" + when;
     for (const std::string& name : argument.names) {
       text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
     }
-    if (!argument.flag) text += " -r";
-    if (!choices.empty()) text += " -f -a " + FishQuoted(choices);
+    if (!argument.flag) text += " -r" + no_files;
+    if (!choices.empty()) text += " -a " + FishQuoted(choices);
     text += " -d " + FishQuoted(argument.text) + "\n";
   }
 }

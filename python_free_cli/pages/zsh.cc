@@ -26,12 +26,13 @@ std::string InSpecification(std::string_view text) {
   return out;
 }
 
-/// Returns ":what:(a b)" or ":what:_files".
+/// Returns ":what:(a b)", ":what:_files", or both as ":what:{compadd -- a b; _files}".
 std::string ZshValueOf(const ArgumentPage& page) {
   const std::string what = InSpecification(page.positional ? page.names.front() : page.type);
-  if (!page.choices.empty()) return fmt::format(":{}:({})", what, fmt::join(page.choices, " "));
-  const bool number = page.type == "INT" || page.type == "UINT" || page.type == "FLOAT";
-  return ":" + what + ":" + (number ? " " : "_files");
+  const auto& values = page.choices.empty() ? page.suggestions : page.choices;
+  if (values.empty()) return ":" + what + ":" + (page.path ? "_files" : " ");
+  if (!page.path) return fmt::format(":{}:({})", what, fmt::join(values, " "));
+  return fmt::format(":{}:{{compadd -- {}; _files}}", what, fmt::join(values, " "));
 }
 
 std::string FunctionName(const std::string& path) {

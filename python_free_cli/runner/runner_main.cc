@@ -13,12 +13,12 @@
 namespace {
 
 constexpr const char* kHelp =
-    "tilewright-runner: runs candidates for a tilewright on another machine\n"
+    "tilewright-runner: run candidates for a tuner on another machine\n"
     "\n"
-    "Started by that: tilewright tune MODEL --runner 'ssh board tilewright-runner' ...\n"
-    "It speaks over standard input and output, and ends when they do.\n"
-    "  --help     this text\n"
-    "  --version  its version, which must be that of the tilewright that uses it\n";
+    "The tuner starts it: tilewright tune MODEL --runner 'ssh board tilewright-runner' ...\n"
+    "It communicates over standard input and output, and ends when they are closed.\n"
+    "  --help     print this help\n"
+    "  --version  print the version; it has to be that of the tuner\n";
 
 int RunProgram(int argc, char** argv) {
   tilewright::FixupStandardStreams();

@@ -157,15 +157,16 @@ Result<OutLine> LineOf(const ImportedRecord& record) {
   return line;
 }
 
-Status ExportImported(const Store& store, bool best, const Write& write,
+Status ExportImported(const Store& store, const AutotvmExportOptions& options, const Write& write,
                       AutotvmExportReport& exported) {
   const Database& db = Store::DatabaseOf(store);
   const auto put = [&](const ImportedRecord& record) -> Status {
+    if (!options.selection.Includes(record)) return {};
     TW_ASSIGN_OR_RETURN(auto line, LineOf(record));
     ++exported.imported;
     return write(LineText(line));
   };
-  if (!best) return ForEachImported(store, put);
+  if (!options.best) return ForEachImported(store, put);
   TW_ASSIGN_OR_RETURN(auto kept, BestImported(db));
   TW_ASSIGN_OR_RETURN(
       auto query,
@@ -248,22 +249,27 @@ Result<OutLine> LineOf(const TemplateRegistry& templates, const Trial& trial) {
 constexpr std::string_view kExported =
     "outcome = 0 AND verified = 1 AND metric = 'seconds' AND value > 0 AND value < 9e999";
 
-Status ExportTrials(const TemplateRegistry& templates, const Store& store, const Write& write,
-                    AutotvmExportReport& exported) {
+Status ExportTrials(const TemplateRegistry& templates, const Store& store,
+                    const Selection& selection, const Write& write, AutotvmExportReport& exported) {
   const Database& db = Store::DatabaseOf(store);
   TW_ASSIGN_OR_RETURN(
       auto query,
       Statement::Prepare(db, "SELECT " + std::string(kTrialColumns) + " FROM trial WHERE " +
                                  std::string(kExported) + " ORDER BY trial.rowid"));
   TextCache texts;
+  Record record;
   while (true) {
     TW_ASSIGN_OR_RETURN(auto row, query.Step());
     if (!row) return {};
-    if (!VersionsAreCurrent(templates, query.Text(6), query.Int(7), query.Int(8))) {
+    const bool current = VersionsAreCurrent(templates, query.Text(6), query.Int(7), query.Int(8));
+    if (current || !selection.all()) {
+      TW_ASSIGN_OR_RETURN(record, ReadRow(db, query, texts));
+      if (!selection.Includes(record.trial.candidate)) continue;
+    }
+    if (!current) {
       ++exported.left["made by another version of template or code generator"];
       continue;
     }
-    TW_ASSIGN_OR_RETURN(auto record, ReadRow(db, query, texts));
     auto line = LineOf(templates, record.trial);
     if (!line.ok()) {
       ++exported.left[line.status().message()];
@@ -343,7 +349,8 @@ Result<std::vector<ExportedTask>> TasksWithTrials(const Database& db) {
 
 /// Writes one line for each workload and target: the served trial. If AutoTVM cannot express it,
 /// reports the winner and writes the fastest trial that AutoTVM can express.
-Status ExportBestTrials(const TemplateRegistry& templates, const Store& store, const Write& write,
+Status ExportBestTrials(const TemplateRegistry& templates, const Store& store,
+                        const Selection& selection, const Write& write,
                         AutotvmExportReport& exported) {
   const Database& db = Store::DatabaseOf(store);
   TW_ASSIGN_OR_RETURN(auto tasks, TasksWithTrials(db));
@@ -364,6 +371,8 @@ Status ExportBestTrials(const TemplateRegistry& templates, const Store& store, c
       devices.push_back(*device);
     }
     TW_ASSIGN_OR_RETURN(auto served, ServedFor(templates, store, *workload, *target, devices));
+    const Candidate asked{{*workload, *target}, {}, {}, 0, {}};
+    if (!selection.Includes(served.has_value() ? served->candidate : asked)) continue;
     if (!served.has_value()) {
       ++exported.left["no trial of the task may be served today"];
       continue;
@@ -390,11 +399,11 @@ Result<AutotvmExportReport> ExportAutotvm(const TemplateRegistry& templates, con
                                           const AutotvmExportOptions& options, const Write& write) {
   AutotvmExportReport exported;
   if (options.imported) {
-    TW_RETURN_IF_ERROR(ExportImported(store, options.best, write, exported));
+    TW_RETURN_IF_ERROR(ExportImported(store, options, write, exported));
   }
   if (options.trials) {
-    TW_RETURN_IF_ERROR(options.best ? ExportBestTrials(templates, store, write, exported)
-                                    : ExportTrials(templates, store, write, exported));
+    const auto export_trials = options.best ? &ExportBestTrials : &ExportTrials;
+    TW_RETURN_IF_ERROR(export_trials(templates, store, options.selection, write, exported));
   }
   return exported;
 }

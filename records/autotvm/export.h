@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "records/autotvm/selection.h"
 #include "records/store.h"
 #include "src/base/status.h"
 
@@ -22,8 +23,9 @@ struct AutotvmExportOptions {
   /// trials: the served trial of each workload and target, or else the fastest one whose template
   /// AutoTVM has.
   bool best = false;
-  bool imported = true;  ///< records imported from AutoTVM logs
-  bool trials = true;    ///< Tilewright's verified trials whose template AutoTVM has
+  bool imported = true;      ///< records imported from AutoTVM logs
+  bool trials = true;        ///< Tilewright's verified trials whose template AutoTVM has
+  Selection selection = {};  ///< only these records
 };
 
 /// Task whose best trial cannot be written as an AutoTVM record.

@@ -23,6 +23,7 @@
 #include "records/autotvm/json_scanner.h"
 #include "records/autotvm/line_reader.h"
 #include "records/autotvm/log_line.h"
+#include "records/autotvm/selection.h"
 #include "records/autotvm/task.h"
 #include "records/image.h"
 #include "records/schema.h"
@@ -70,13 +71,6 @@ struct TextHash {
     return std::hash<std::string_view>()(text);
   }
 };
-
-bool IsTarget(const Target& target, const Target& asked) {
-  if (target.kind_name() != asked.kind_name()) return false;
-  return std::ranges::all_of(asked.options(), [&target](const auto& option) {
-    return target.options().contains(option.first) && target.Option(option.first) == option.second;
-  });
-}
 
 void CountFlags(std::int64_t flags, ImportedFile& summary) {
   for (std::size_t bit = 0; bit < summary.flags.size(); ++bit) {
@@ -132,7 +126,7 @@ class Importer {
 Status Importer::Start() {
   if (!options_.target.empty()) {
     auto target = Target::Parse(options_.target);
-    if (!target.ok()) return target.status().WithContext("--target");
+    if (!target.ok()) return target.status().WithContext("target");
     only_ = *std::move(target);
   }
   struct Text {
@@ -417,6 +411,9 @@ Status Importer::ImportLine(std::string_view text, ImportedFile& summary) {
   }
   if (const Status read = ParseLogLine(text, line_); !read.ok()) {
     Refuse(summary, read.message());
+    const bool like_a_line = text.find("\"input\"") != text.npos ||
+                             text.find("\"i\"") != text.npos || text.find('\t') != text.npos;
+    summary.foreign += like_a_line ? 0 : 1;
     return {};
   }
   JsonScanner scanner(line_.input);
@@ -483,12 +480,16 @@ Result<std::vector<ImportedFile>> ImportAll(const Database& db,
 
 }  // namespace
 
-std::string TophubPackageOf(const std::string& path) {
-  constexpr std::array<std::string_view, 10> kPackages = {
+std::span<const std::string_view> TophubPackages() {
+  static constexpr std::array<std::string_view, 10> kPackages = {
       "adreno", "amd_apu", "arm_cpu", "cuda", "intel_graphics",
       "llvm",   "mali",    "opencl",  "rocm", "vta"};
+  return kPackages;
+}
+
+std::string TophubPackageOf(const std::string& path) {
   const std::string_view name = std::string_view(path).substr(path.find_last_of('/') + 1);
-  for (std::string_view package : kPackages) {
+  for (std::string_view package : TophubPackages()) {
     if (!name.starts_with(package)) continue;
     const std::string_view rest = name.substr(package.size());
     if (!rest.starts_with("_v") || !rest.ends_with(".log")) continue;

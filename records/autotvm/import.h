@@ -3,7 +3,9 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "records/imported.h"
@@ -28,10 +30,14 @@ struct ImportedFile {
   std::int64_t duplicates = 0;     ///< config and result are already in the store
   std::int64_t other_targets = 0;  ///< lines for other targets than ImportOptions::target
   std::int64_t refused_count = 0;
+  std::int64_t foreign = 0;          ///< refused lines that are in neither format of a log
   std::vector<RefusedLine> refused;  ///< the first kMaxRefused rejected lines
   static constexpr std::size_t kMaxRefused = 10000;
   std::array<std::int64_t, 5> agreement{};  ///< imported records by AutotvmAgreement
   std::array<std::int64_t, 9> flags{};      ///< imported records by bit of ImportedFlag
+
+  /// True if the file has lines, and none is in a format of a log.
+  bool IsNoLog() const { return records == 0 && foreign > 0 && foreign == refused_count; }
 };
 
 struct ImportOptions {
@@ -55,6 +61,9 @@ Result<std::vector<ImportedFile>> ImportAutotvm(Store& store, const std::vector<
 /// Returns the bytes of a store that contains only the records of one log; see Store::OpenImage.
 /// Errors: as ImportAutotvm; kInvalidArgument if no line is a record.
 Result<std::string> ImportIntoMemory(const std::string& file);
+
+/// Returns the names of TopHub's packages, in byte order.
+std::span<const std::string_view> TophubPackages();
 
 /// Returns "cuda" for ".../cuda_v0.10.log"; empty if the file name is not that of a TopHub package.
 std::string TophubPackageOf(const std::string& path);

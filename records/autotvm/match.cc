@@ -200,6 +200,7 @@ Result<std::vector<std::string>> NearestTasks(const Database& db, const AutotvmT
     if (!row) break;
     auto other = AutotvmTask::Parse(query.Text(0));
     if (!other.ok()) return Corrupt("imported task: " + other.status().message());
+    if (other->tuple == task.tuple) continue;
     const double distance = Distance(args, AutotvmValue::List(other->args));
     if (distance < HUGE_VAL) found.emplace_back(distance, other->tuple);
   }
@@ -209,6 +210,38 @@ Result<std::vector<std::string>> NearestTasks(const Database& db, const AutotvmT
     nearest.push_back(std::move(found[i].second));
   }
   return nearest;
+}
+
+/// Returns the targets of a task's records that have a cost, the one with most records first.
+Result<ImportedTargets> TargetsOf(const Database& db, const std::string& condition,
+                                  std::string_view parameter) {
+  TW_ASSIGN_OR_RETURN(
+      auto query,
+      Statement::Prepare(
+          db,
+          "SELECT imported_target.text, count(*) FROM imported JOIN imported_target ON"
+          " imported_target.id = imported.target JOIN imported_task ON imported_task.id ="
+          " imported.task WHERE error = 0 AND cost > 0 AND cost < 1e300 AND " +
+              condition + " = ?1 GROUP BY 1 ORDER BY 2 DESC, 1"));
+  query.Bind(1, parameter);
+  ImportedTargets found;
+  while (true) {
+    TW_ASSIGN_OR_RETURN(auto row, query.Step());
+    if (!row) return found;
+    found.targets.emplace_back(query.Text(0));
+    found.records += query.Int(1);
+  }
+}
+
+/// Returns "'a', 'b' and 3 more".
+std::string ListOf(const std::vector<std::string>& texts) {
+  constexpr std::size_t kShown = 3;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(kShown, texts.size()); ++i) {
+    list += (i == 0 ? "'" : ", '") + texts[i] + "'";
+  }
+  if (texts.size() > kShown) list += " and " + std::to_string(texts.size() - kShown) + " more";
+  return list;
 }
 
 std::string Explain(const AutotvmAnswer& answer, const Layer& layer) {
@@ -252,13 +285,27 @@ Result<AutotvmAnswer> QueryAutotvm(const Store& store, const AutotvmTask& task,
     return answer;
   }
   TW_ASSIGN_OR_RETURN(answer.nearest, NearestTasks(db, task));
+  TW_ASSIGN_OR_RETURN(auto own, TargetsOf(db, "imported_task.tuple", task.tuple));
+  answer.other_targets = std::move(own.targets);
+  answer.cause.reason = layers.empty()                 ? MissReason::kNothingImported
+                        : answer.other_targets.empty() ? MissReason::kNoRecords
+                                                       : MissReason::kOtherTarget;
+  answer.cause.detail = ListOf(answer.other_targets);
   answer.explanation =
       "rule autotvm: no imported record of this workload by the model or a key of '" + target.text +
       "'; looked through " + (searched.empty() ? "nothing, as nothing was imported" : searched);
+  if (!answer.other_targets.empty()) {
+    answer.explanation += "; its records are for " + answer.cause.detail;
+  }
   for (std::size_t i = 0; i < answer.nearest.size(); ++i) {
     answer.explanation += (i == 0 ? "; nearest with records: " : ", ") + answer.nearest[i];
   }
   return answer;
+}
+
+Result<ImportedTargets> ImportedTargetsOf(const Store& store, const Workload& workload) {
+  return TargetsOf(Store::DatabaseOf(store), "imported_task.workload",
+                   StripForAutotvm(workload).Key());
 }
 
 std::vector<std::string> AutotvmTaskNames(const Workload& workload, const AutotvmTarget& target) {
@@ -293,9 +340,11 @@ Result<AutotvmAnswer> QueryAutotvm(const Store& store, const Workload& workload,
     TW_ASSIGN_OR_RETURN(auto tuple, AutotvmTuple(StripForAutotvm(workload), name));
     TW_ASSIGN_OR_RETURN(auto asked, AutotvmTask::Parse(tuple));
     TW_ASSIGN_OR_RETURN(auto answer, QueryAutotvm(store, asked, target, package));
-    const bool better = !best.has_value() ||
-                        (answer.record.has_value() &&
-                         (!best->record.has_value() || answer.record->cost < best->record->cost));
+    const bool better =
+        !best.has_value() ||
+        (answer.record.has_value()
+             ? !best->record.has_value() || answer.record->cost < best->record->cost
+             : !best->record.has_value() && answer.cause.reason < best->cause.reason);
     if (!better) continue;
     best = std::move(answer);
     task = std::move(asked);

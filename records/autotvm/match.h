@@ -17,8 +17,12 @@ struct AutotvmAnswer {
   std::optional<ImportedRecord> record;  ///< none: AutoTVM uses its fallback config
   std::string matched_by;                ///< "model" or "key:cuda"
   std::string explanation;               ///< never empty
-  std::vector<Difference> differs;   ///< differing target options; AutoTVM does not compare them
-  std::vector<std::string> nearest;  ///< on a miss: tuples of the nearest tasks with records
+  std::vector<Difference> differs;  ///< differing target options; AutoTVM does not compare them
+  /// On a miss: tuples of the nearest other tasks with records.
+  std::vector<std::string> nearest;
+  /// On a miss: targets of the task's own imported records, as written.
+  std::vector<std::string> other_targets;
+  MissCause cause = {};  ///< on a miss
 };
 
 /// Looks up imported records by AutoTVM's dispatch rule (reference, sections 8 and 10).
@@ -40,6 +44,14 @@ Result<AutotvmAnswer> QueryAutotvm(const Store& store, const AutotvmTask& task,
 Result<AutotvmAnswer> QueryAutotvm(const Store& store, const Workload& workload,
                                    const AutotvmTarget& target, const std::string& package,
                                    std::optional<AutotvmTask>& task);
+
+/// Imported records of a workload: their number and targets, as written.
+struct ImportedTargets {
+  std::int64_t records = 0;
+  std::vector<std::string> targets;  ///< the one with most records first
+};
+/// Returns the imported records of a workload that have a cost, for any template and target.
+Result<ImportedTargets> ImportedTargetsOf(const Store& store, const Workload& workload);
 
 /// Returns the names of the templates that AutoTVM offers for an operator on a target.
 std::vector<std::string> AutotvmTaskNames(const Workload& workload, const AutotvmTarget& target);

@@ -200,7 +200,18 @@ Result<AutotvmTask> AutotvmTask::Parse(std::string_view tuple) {
   if (!value.is(Kind::kList) || value.items.empty() || !value.items[0].is(Kind::kText)) {
     return InvalidArgument("AutoTVM tuple: expected ('task name', argument, …)");
   }
+  // A list as in a log: [target, name, [arguments], {}], or its middle part.
+  if (value.items.size() == 4 && value.items[1].is(Kind::kText) && value.items[2].is(Kind::kList)) {
+    value.items.erase(value.items.begin());
+    value.items.pop_back();
+  }
   std::string name = value.items[0].text;
+  const bool nested = value.items.size() == 2 && value.items[1].is(Kind::kList) &&
+                      !value.items[1].items.empty() && value.items[1].items[0].is(Kind::kList);
+  if (nested) {
+    std::vector<AutotvmValue> arguments = std::move(value.items[1].items);
+    return Make(std::move(name), std::move(arguments));
+  }
   value.items.erase(value.items.begin());
   return Make(std::move(name), std::move(value.items));
 }

@@ -36,6 +36,7 @@ class LiteralReader {
     const std::array words = {
         Word{"None", {}},
         Word{"null", {}},
+        Word{"{}", {}},  // the last part of a log's input
         Word{"True", AutotvmValue::Int(1)},
         Word{"true", AutotvmValue::Int(1)},
         Word{"False", AutotvmValue::Int(0)},

@@ -9,9 +9,9 @@
 
 #include "records/copy.h"
 #include "records/image.h"
-#include "records/package/schedules.h"
 #include "records/schema.h"
 #include "records/select.h"
+#include "records/validation/schedules.h"
 #include "src/base/files/file.h"
 #include "src/base/files/locked_temp_dir.h"
 #include "src/base/hash.h"

@@ -105,6 +105,34 @@ Result<CatalogAnswer> Catalog::Query(const LookupRequest& request) {
   return LookUpBest(impl_->in_order, impl_->model.get(), request);
 }
 
+Result<ImportedTargets> Catalog::ImportedFor(const Workload& workload) {
+  const AutotvmLookup any;
+  LookupRequest request;
+  request.autotvm = &any;
+  ImportedTargets all;
+  for (RecordSource* source : impl_->in_order) {
+    if (!source->MayServe(request)) continue;  // a package, which has no imported records
+    TW_RETURN_IF_ERROR(source->With([&](const Store& store) -> Status {
+      auto found = ImportedTargetsOf(store, workload);
+      if (!found.ok()) return found.status().WithContext(source->name());
+      all.records += found->records;
+      for (std::string& target : found->targets) {
+        if (std::ranges::count(all.targets, target) == 0) all.targets.push_back(std::move(target));
+      }
+      return {};
+    }));
+  }
+  return all;
+}
+
+Status Catalog::ForEachStore(const std::function<Status(const Store&)>& visit) {
+  for (RecordSource* source : impl_->in_order) {
+    const auto visited = source->With(visit);
+    if (!visited.ok()) return visited.status().WithContext(source->name());
+  }
+  return {};
+}
+
 Result<std::vector<Record>> Catalog::Front(const LookupRequest& request,
                                            const std::vector<std::string>& metrics) {
   return LookUpFront(impl_->in_order, request, metrics);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,9 +50,15 @@ class Catalog {
   /// others, as jobs request them. The metrics are empty if there is no front.
   /// Errors: as LookUpFront.
   Result<FrontByMetrics> TaskFront(const LookupRequest& request);
+  /// Returns the imported records of a workload in all stores, for any target.
+  Result<ImportedTargets> ImportedFor(const Workload& workload);
   /// See LookUpFront.
   Result<std::vector<Record>> Front(const LookupRequest& request,
                                     const std::vector<std::string>& metrics);
+
+  /// Calls `visit` with each store and package in lookup order; packages that cannot be opened are
+  /// skipped. Stops at the first error of `visit` and returns it, with the source's name.
+  Status ForEachStore(const std::function<Status(const Store&)>& visit);
 
   /// Returns the skipped packages with the reason for each.
   const std::vector<std::string>& problems() const;

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "records/image.h"
-#include "records/package/schedules.h"
 #include "records/row.h"
 #include "records/schema.h"
 #include "records/tables.h"
 #include "records/validation/row_validator.h"
+#include "records/validation/schedules.h"
 #include "src/base/printable.h"
 
 namespace tilewright::records {
@@ -150,7 +150,7 @@ Status CheckHeader(std::string_view first, std::int64_t bytes) {
     return value;
   };
   if (first.size() < kDatabaseHeaderBytes || !first.starts_with(kStart)) {
-    return Corrupt("its payload is no database");
+    return Corrupt("its payload is not a database");
   }
   if (number(16, 2) != kPage || number(28, 4) * kPage != bytes) {
     return Corrupt("its database says that it is of " + std::to_string(number(28, 4)) +

@@ -33,6 +33,7 @@
 
 #include "records/package/content.h"
 #include "src/base/files/file.h"
+#include "src/base/files/file_kind.h"
 #include "src/base/files/scratch.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
@@ -153,7 +154,7 @@ Result<std::string> Unpack(std::string_view payload, std::int64_t size, const By
   const unsigned long long framed = ZSTD_getFrameContentSize(payload.data(), payload.size());
   if (framed != static_cast<unsigned long long>(size) ||
       ZSTD_findFrameCompressedSize(payload.data(), payload.size()) != payload.size()) {
-    return Corrupt("its payload is no zstd frame of the length its manifest states");
+    return Corrupt("its payload is not a zstd frame of the length its manifest states");
   }
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(),
                                                                      &ZSTD_freeDCtx);
@@ -296,7 +297,7 @@ Result<PackageManifest> PackageManifest::Parse(std::string_view text) {
   for (const std::string* shown : {&manifest.license, &manifest.tool_version}) {
     if (!IsPrintable(*shown)) {
       return Corrupt("manifest: '" + Printable(shown->substr(0, 60)) +
-                     "' has control characters, or is no UTF-8");
+                     "' has control characters, or is not UTF-8");
     }
   }
   if (!NameIsFine(manifest.name)) return Corrupt("manifest: the name is not of [a-z0-9._-]");
@@ -360,11 +361,18 @@ Result<Package> ReadPackage(std::string_view bytes, const TrustPolicy& policy,
   return package;
 }
 
+Status NotAPackage(const Status& error, std::string_view bytes, const std::string& path) {
+  Status explained = error.WithContext(path);
+  if (bytes.starts_with(kMagic)) return explained;
+  return ExplainWrongFile(std::move(explained), IdentifyBytes(bytes, path), path,
+                          {"a package of records (.twpkg)"});
+}
+
 Result<Package> ReadPackageFile(const std::string& path, const TrustPolicy& policy,
                                 const TemplateRegistry* templates) {
   TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(path, kMaxPackageBytes));
   auto package = ReadPackage(bytes, policy, templates);
-  if (!package.ok()) return package.status().WithContext(path);
+  if (!package.ok()) return NotAPackage(package.status(), bytes, path);
   return package;
 }
 

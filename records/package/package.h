@@ -77,6 +77,9 @@ Result<std::string> PackageBytes(const PackageManifest& manifest, std::string_vi
 /// an unknown key; kUnavailable if a file cannot be created.
 Result<Package> ReadPackage(std::string_view bytes, const TrustPolicy& policy,
                             const TemplateRegistry* templates = nullptr);
+/// Returns the error of ReadPackage with the path of the file, and names the kind of a file that is
+/// not a package.
+Status NotAPackage(const Status& error, std::string_view bytes, const std::string& path);
 /// Reads a package file; see ReadPackage.
 /// Errors: also kNotFound, kInvalidArgument (too large).
 Result<Package> ReadPackageFile(const std::string& path, const TrustPolicy& policy,

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "records/copy.h"
+#include "records/validation/schedules.h"
+#include "src/templates/open/open_template.h"
 #include "src/templates/text/text_template.h"
 
 namespace tilewright::records {
@@ -26,18 +28,25 @@ Result<RowValidator> RowValidator::Create(const TemplateRegistry& templates, con
 Status RowValidator::ReadTexts() {
   TW_ASSIGN_OR_RETURN(
       auto query,
-      Statement::Prepare(*db_,
-                         "SELECT key, value, typeof(value) FROM " + schema_ +
-                             ".fact WHERE key >= 'schedule/' AND key < 'schedule0' ORDER BY key"));
+      Statement::Prepare(*db_, "SELECT key, value, typeof(value) FROM " + schema_ + ".fact WHERE " +
+                                   TextKeySql("key") + " ORDER BY key"));
   while (true) {
     TW_ASSIGN_OR_RETURN(auto row, query.Step());
     if (!row) return {};
     const std::string key(query.Text(0));
     std::string& wrong = invalid_texts_[key];
+    if (IsOpenTaskKey(key)) {
+      const Status added = query.Text(2) != "text"
+                               ? InvalidArgument("its text is not a text")
+                               : AddOpenTaskText(templates_, key, query.Text(1), "its text");
+      wrong = added.message();
+      if (added.ok()) invalid_texts_.erase(key);
+      continue;
+    }
     auto parsed = ParseScheduleText(query.Text(1), "its text");
     const std::string* known = templates_.TextOf(key);
     if (query.Text(2) != "text") {
-      wrong = "its text is no text";
+      wrong = "its text is not a text";
     } else if (!parsed.ok()) {
       wrong = parsed.status().message();
     } else if (!AcceptScheduleKey(key, *parsed) || parsed->text != query.Text(1)) {

@@ -2,6 +2,7 @@
 // results are cached.
 
 #include "records/store_impl.h"
+#include "src/templates/open/open_task.h"
 #include "src/templates/registry.h"
 #include "src/templates/text/schedule_text.h"
 
@@ -28,7 +29,7 @@ std::string OtherText(const Database& db, const TemplateRegistry& templates,
 
 std::string VerdictOf(Store::Impl& store, const TemplateRegistry& templates,
                       const Candidate& candidate) {
-  if (IsScheduleTextKey(candidate.template_key)) {
+  if (IsScheduleTextKey(candidate.template_key) || IsOpenTaskKey(candidate.template_key)) {
     if (std::string why = OtherText(store.db, templates, candidate.template_key); !why.empty()) {
       return why;
     }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "src/base/clock.h"
+#include "src/templates/open/open_template.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::records {
@@ -41,7 +42,7 @@ std::string InvalidValuesReason(const Trial& trial, double least) {
   if (trial.predicted && !std::isfinite(*trial.predicted)) return "its prediction is not a number";
   if (!IsAmount(trial.finished_unix_seconds)) return "its date is not a number";
   if (trial.reason.size() > kMaxReason) return "its reason is longer than 65536 bytes";
-  if (trial.metric.empty() || trial.metric.size() > kMaxName) return "its metric is no name";
+  if (trial.metric.empty() || trial.metric.size() > kMaxName) return "its metric is not a name";
   if (trial.outcome != Outcome::kOk) return {};
   if (!IsAmount(trial.value) || trial.value == 0) return "ok, but its value is not positive";
   if (trial.metric == "seconds" && trial.value < least) {
@@ -95,6 +96,11 @@ Result<Config> SpaceCache::Locate(const TemplateRegistry& templates, const Candi
   }
   auto located = spaces_.front().second.Locate(candidate.config);
   if (!located.ok()) return InvalidArgument(located.status().message());
+  if (const OpenTask* open = entry->open) {
+    const std::string violated =
+        open->space.ViolatedCondition(open->space.FromIndex(located->index));
+    if (!violated.empty()) return InvalidArgument("its config violates the condition " + violated);
+  }
   return located;
 }
 

@@ -4,6 +4,7 @@
 
 #include "search/strategies/evolve.h"
 #include "search/strategies/model_guided.h"
+#include "search/strategies/surrogate.h"
 #include "src/templates/device.h"
 
 namespace tilewright::search {
@@ -41,13 +42,16 @@ class Automatic final : public Strategy {
 }  // namespace
 
 std::string_view ChoiceOf(const SearchSpace& space) {
+  if (space.legal != nullptr) return "surrogate";
   const bool evolves = IsSimulated(space.task.target) || space.size() >= kLarge;
   return evolves ? "evolve" : "model";
 }
 
 std::unique_ptr<Strategy> MakeAutomatic(const StrategyContext& context) {
-  const bool evolves = ChoiceOf(*context.space) == "evolve";
-  return std::make_unique<Automatic>(evolves ? MakeEvolve(context) : MakeModelGuided(context));
+  const std::string_view choice = ChoiceOf(*context.space);
+  return std::make_unique<Automatic>(choice == "surrogate" ? MakeSurrogate(context)
+                                     : choice == "evolve"  ? MakeEvolve(context)
+                                                           : MakeModelGuided(context));
 }
 
 }  // namespace tilewright::search

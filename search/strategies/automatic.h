@@ -11,7 +11,8 @@ namespace tilewright::search {
 /// only on what the device declares, so that it is the same in every run of a job.
 std::unique_ptr<Strategy> MakeAutomatic(const StrategyContext& context);
 
-/// Returns the key of that strategy: "evolve" for simulated targets (a trial costs no more than the
+/// Returns the key of that strategy: "surrogate" for open spaces, of which no template is known;
+/// "evolve" for simulated targets (a trial costs no more than the
 /// analysis of a candidate) and for spaces of a million configs or more; otherwise "model".
 std::string_view ChoiceOf(const SearchSpace& space);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "search/point_set.h"
 #include "search/registry.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
@@ -115,6 +116,12 @@ void Proposer::TakeNearLegal(std::size_t count, Random& random, std::vector<Poin
 }
 
 void Proposer::Scan(std::size_t count, Random& random, std::vector<Point>& out) {
+  if (space_.legal != nullptr) {
+    for (const Point point : space_.legal->List(kScanLimit)) {
+      if (out.size() == count) return;
+      Take(point, out);
+    }
+  }
   std::int64_t looked_at = 0;
   for (std::size_t s = 0; s < space_.spaces.size(); ++s) {
     const std::int64_t size = space_.spaces[s].size();

@@ -33,7 +33,7 @@ class Proposer : public Strategy {
   /// Returns additional members of the strategy state: JSON text that starts with a comma, or an
   /// empty text.
   virtual std::string ExtraState() const { return {}; }
-  /// Restores them. `strategy_state` is the whole state, valid JSON.
+  /// Restores the members of ExtraState. `strategy_state` is the whole state, valid JSON.
   virtual Status LoadState(std::string_view /*strategy_state*/) { return {}; }
 
   /// Appends the point to `out` unless it was proposed before or is rejected.

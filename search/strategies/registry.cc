@@ -9,14 +9,18 @@
 #include "search/strategies/grid.h"
 #include "search/strategies/model_guided.h"
 #include "search/strategies/random_search.h"
+#include "search/strategies/surrogate.h"
 #include "src/base/plugin_key.h"
 
 namespace tilewright::search {
 namespace {
 
 constexpr std::array kStrategies = {
-    StrategyEntry{"auto", "evolve where trials are counted or the space is large, else model",
-                  &MakeAutomatic},
+    StrategyEntry{
+        "auto",
+        "surrogate in open spaces, evolve where trials are counted or the space is large, "
+        "else model",
+        &MakeAutomatic},
     StrategyEntry{"evolve",
                   "crossover and mutation, scored by an estimate and a learned cost model",
                   &MakeEvolve},
@@ -24,6 +28,8 @@ constexpr std::array kStrategies = {
     StrategyEntry{"grid", "every config in order of the index", &MakeGrid},
     StrategyEntry{"model", "simulated annealing on a learned cost model", &MakeModelGuided},
     StrategyEntry{"random", "configs at random", &MakeRandomSearch},
+    StrategyEntry{"surrogate", "expected improvement on a Gaussian process of the knobs' values",
+                  &MakeSurrogate},
 };
 static_assert(std::ranges::is_sorted(kStrategies, {}, &StrategyEntry::key));
 static_assert(std::ranges::adjacent_find(kStrategies, {}, &StrategyEntry::key) ==

@@ -11,15 +11,19 @@ namespace {
 constexpr double kMaxForRaces = 0.25;
 // On a fleet the winner of a race runs on a second device, too.
 constexpr double kFleetRaces = 2;
+// Trials whose rate is the forecast's: the first ones, of builders that start, are slower.
+constexpr std::size_t kRecentTrials = 64;
+constexpr std::size_t kFewTrials = 8;
 
 }  // namespace
 
-Result<Budget> Budget::Start(const JobSettings& settings, Clock& clock, std::size_t tasks) {
-  Budget budget(settings, clock, tasks);
+Result<Budget> Budget::Start(const JobSettings& settings, Clock& clock, std::size_t tasks,
+                             std::optional<double> begun_seconds) {
+  Budget budget(settings, clock, tasks, begun_seconds.value_or(clock.MonotonicSeconds()));
   if (!settings.deadline.empty()) {
     const double now = clock.UnixSeconds();
     TW_ASSIGN_OR_RETURN(const auto deadline, ParseFutureDeadline(settings.deadline, now));
-    budget.deadline_seconds_ = deadline - now;
+    budget.deadline_seconds_ = deadline - now + budget.RunSeconds();
   }
   return budget;
 }
@@ -30,7 +34,10 @@ void Budget::AddEarlierRun(double elapsed_seconds) {
 
 void Budget::CountTrial(bool this_run) {
   ++trials_;
-  if (this_run) ++trials_this_run_;
+  if (!this_run) return;
+  ++trials_this_run_;
+  recent_.push_back(clock_.MonotonicSeconds());
+  if (recent_.size() > kRecentTrials) recent_.pop_front();
 }
 
 bool Budget::TrialsSpent(std::int64_t in_flight) const {
@@ -44,14 +51,16 @@ double Budget::LimitSeconds() const {
   return budget > 0 ? std::min(budget, deadline) : deadline;
 }
 
-double Budget::RaceReserve() const {
-  const double racers =
-      settings_.finalists > 0 ? static_cast<double>(tasks_) * (settings_.finalists + 1) : 0;
+double Budget::RaceSeconds() const {
   const double races = settings_.fleet.empty() ? 1 : kFleetRaces;
+  return races * kRacerSeconds * static_cast<double>(racers_);
+}
+
+double Budget::RaceReserve() const {
   // A deadline leaves only this run's time, independent of the duration of earlier runs.
   double time = LimitSeconds();
   if (deadline_seconds_ > 0) time = std::min(time, deadline_seconds_);
-  return std::min(races * kRacerSeconds * racers, kMaxForRaces * time);
+  return std::min(RaceSeconds(), kMaxForRaces * time);
 }
 
 bool Budget::TimeSpent() const {
@@ -64,18 +73,26 @@ std::string Budget::LimitReached() const {
   return LimitSeconds() == settings_.budget_seconds ? "budget" : "deadline";
 }
 
-double Budget::EtaSeconds() const {
-  double eta = 0;
-  if (LimitSeconds() > 0) {
-    eta = std::max(0.0, LimitSeconds() - RaceReserve() - ElapsedSeconds());
+double Budget::EtaSeconds(std::optional<std::int64_t> until_stale) const {
+  std::optional<double> search;  // seconds to its end
+  const auto ends_in = [&search](double seconds) {
+    search = std::max(0.0, search ? std::min(*search, seconds) : seconds);
+  };
+  if (LimitSeconds() > 0) ends_in(LimitSeconds() - RaceReserve() - ElapsedSeconds());
+  if (trials_this_run_ > 0) {
+    double per_trial = RunSeconds() / static_cast<double>(trials_this_run_);
+    if (recent_.size() > kFewTrials) {
+      per_trial =
+          (clock_.MonotonicSeconds() - recent_.front()) / static_cast<double>(recent_.size() - 1);
+    }
+    const auto of_trials = [per_trial](std::int64_t trials) {
+      return per_trial * static_cast<double>(std::max<std::int64_t>(0, trials));
+    };
+    if (settings_.trials > 0) ends_in(of_trials(settings_.trials - trials_));
+    if (until_stale) ends_in(of_trials(*until_stale));
   }
-  if (settings_.trials > 0 && trials_this_run_ > 0) {
-    const double per_trial = RunSeconds() / static_cast<double>(trials_this_run_);
-    const double left =
-        per_trial * static_cast<double>(std::max<std::int64_t>(0, settings_.trials - trials_));
-    eta = eta > 0 ? std::min(eta, left) : left;
-  }
-  return eta;
+  if (!search) return 0;
+  return *search + (LimitSeconds() > 0 ? RaceReserve() : RaceSeconds());
 }
 
 double Budget::RaceShare(int races_left) const {

@@ -27,7 +27,11 @@ void Journal::BeginSearch() {
   RunEntry run{job_.context.clock->UnixSeconds(),
                budget_.ElapsedSeconds(),
                job_.context.measurer->resolution(),
-               {}};
+               {},
+               job_.context.command,
+               job_.settings.trials,
+               job_.settings.budget_seconds,
+               job_.settings.deadline};
   for (const auto& task : job_.tasks) {
     run.tasks.push_back({task->key, task->input.epilogue.ToString(), task->input.occurrences});
   }
@@ -49,9 +53,11 @@ void Journal::EndSearch(double model_seconds) {
 void Journal::WriteTimeEntry(double model_seconds) {
   noted_seconds_ = budget_.RunSeconds();
   const measure::TimeSplit split = SplitNow();
-  Append(Encode(TimeEntry{budget_.ElapsedSeconds(), noted_seconds_, split.runner_busy_seconds,
-                          split.runner_timing_seconds, split.builder_busy_seconds, model_seconds,
-                          split.idle_seconds, budget_.trials_this_run()}));
+  last_time_ = {budget_.ElapsedSeconds(),   noted_seconds_,
+                split.runner_busy_seconds,  split.runner_timing_seconds,
+                split.builder_busy_seconds, model_seconds,
+                split.idle_seconds,         budget_.trials_this_run()};
+  Append(Encode(last_time_));
 }
 
 measure::TimeSplit Journal::SplitNow() const {

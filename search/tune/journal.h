@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "measure/measurer.h"
+#include "search/job_log.h"
 #include "search/tune/budget.h"
 #include "search/tune/tune_job.h"
 #include "search/tune/writer.h"
@@ -29,6 +30,8 @@ class Journal {
   /// Of a finished search: its wall time, and the measurer's time in it.
   double search_seconds() const { return search_seconds_; }
   const measure::TimeSplit& split() const { return split_; }
+  /// The newest record of the time.
+  const TimeEntry& last_time() const { return last_time_; }
 
   void Append(records::LogEntry entry);
   /// Appends a trial without an entry of the log: a resumed job measures its point again.
@@ -52,6 +55,7 @@ class Journal {
   measure::TimeSplit split_;
   double search_seconds_ = 0;
   double noted_seconds_ = 0;  // of this run at its last note of the time
+  TimeEntry last_time_;
   Writer writer_;
 };
 

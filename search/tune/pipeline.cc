@@ -1,8 +1,8 @@
 // The pipeline: propose, build, run and learn, all at once.
 //
 //   thread of Tune     plans batches, feeds the measurer, takes its replies, counts durable trials
-//   strategy thread    tells a strategy its results and asks it for the next batch (Proposer)
-//   training thread    trains cost models (Proposer)
+//   strategy thread    tells a strategy its results and asks it for the next batch (TuneProposer)
+//   training thread    trains cost models (TuneProposer)
 //   writer             makes trials and log entries durable, several per transaction (Journal)
 //
 // Batches are numbered over the whole job. A batch is planned when at most `lookahead` earlier ones
@@ -15,8 +15,10 @@
 #include "search/tune/pipeline.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
+#include "search/tune/racer.h"
 #include "src/base/math.h"
 
 namespace tilewright::search {
@@ -79,12 +81,20 @@ int Pipeline::BatchSize() const {
     return 1;
   }
   if (job_.settings.trials > 0) {
-    // With few trials, every task gets some: its default config comes first.
+    // With few trials, every task gets some, its default config first; half of them are left for
+    // the tasks that have the most to gain.
     const std::int64_t left = budget_.proposals_left();
     const std::int64_t tasks = scheduler_.unstarted();
-    size = std::min(size, tasks > 0 ? CeilDiv(left, tasks) : left);
+    const bool single = std::ssize(job_.tasks) == 1;
+    size = std::min(size, tasks > 0 && !single ? left / (2 * tasks) : left);
   }
   return static_cast<int>(std::max<std::int64_t>(1, size));
+}
+
+void Pipeline::CountRacers(int task) {
+  racers_.resize(job_.tasks.size());
+  racers_[static_cast<std::size_t>(task)] = CountFinalists(job_.At(task), job_.settings);
+  budget_.SetRacers(std::accumulate(racers_.begin(), racers_.end(), std::int64_t{0}));
 }
 
 std::int64_t Pipeline::Lookahead() const {
@@ -258,7 +268,9 @@ void Pipeline::Acknowledge(const Writer::Item& item) {
   in_flight_slots_.erase(place);
   budget_.CountTrial(/*this_run=*/true);
   state.Note(observed, trial.verified, job_.KeptFastest());
-  job_.observer().TrialDone(state.report, batch.task, trial, budget_.EtaSeconds());
+  CountRacers(batch.task);
+  job_.observer().TrialDone(state.report, batch.task, trial,
+                            budget_.EtaSeconds(scheduler_.TrialsUntilStale()));
 }
 
 // Query results follow from the store, and races take the fastest trials. The log keeps the result
@@ -335,6 +347,7 @@ Status Pipeline::Run() {
     TW_RETURN_IF_ERROR(proposer_.StartThreads());
     TW_RETURN_IF_ERROR(journal_.StartThread());
   }
+  for (int i = 0; i < static_cast<int>(job_.tasks.size()); ++i) CountRacers(i);
   journal_.BeginSearch();
   while (!job_.StopRequested()) {
     journal_.NoteTime(proposer_.model_seconds());

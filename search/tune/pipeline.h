@@ -25,7 +25,7 @@ class Pipeline {
  public:
   /// All arguments outlive the pipeline.
   Pipeline(TuneJob& job, TaskScheduler& scheduler, Budget& budget, Journal& journal,
-           Proposer& proposer)
+           TuneProposer& proposer)
       : job_(job), scheduler_(scheduler), budget_(budget), journal_(journal), proposer_(proposer) {}
 
   /// Restores strategies, scheduler, tasks and budget to the state after the last entry. Run
@@ -54,6 +54,8 @@ class Pipeline {
   Status ReplayAsk(int task, const AskEntry& ask, const TellEntries& tells);
   Status ReplayResults(const TellEntries& tells, BatchState& batch);
 
+  /// Counts the racers that the final races would have now, for the budget.
+  void CountRacers(int task);
   std::int64_t Lookahead() const;
   bool MayPlan();
   Status Plan();
@@ -90,12 +92,13 @@ class Pipeline {
   TaskScheduler& scheduler_;
   Budget& budget_;
   Journal& journal_;
-  Proposer& proposer_;
+  TuneProposer& proposer_;
   std::deque<BatchState> batches_;  // not yet observed by the strategies, by number
   std::int64_t next_batch_ = 0;
   std::deque<std::int64_t> to_submit_;                  // numbers of batches
   std::map<std::uint64_t, BatchSlot> in_flight_slots_;  // submitted and not durable yet
   std::uint64_t next_ticket_ = 1;
+  std::vector<std::int64_t> racers_;   // per task
   std::optional<AskEntry> planned_;    // the proposal in progress
   double blocked_since_ = -1;          // since when the pipeline waits for one slow trial
   std::optional<double> canceled_at_;  // when pending points were canceled last

@@ -8,16 +8,16 @@
 
 namespace tilewright::search {
 
-Status Proposer::StartThreads() {
+Status TuneProposer::StartThreads() {
   TW_RETURN_IF_ERROR(strategy_thread_.StartThread(!job_.simulated));
   return training_thread_.StartThread(!job_.simulated);
 }
 
-BeginEntry Proposer::ChooseWarmStart(int task) const {
+BeginEntry TuneProposer::ChooseWarmStart(int task) const {
   return job_.settings.warm_start ? pool_.Choose(job_.tasks, task) : BeginEntry();
 }
 
-Status Proposer::MakeStrategy(int task, const BeginEntry& begin) {
+Status TuneProposer::MakeStrategy(int task, const BeginEntry& begin) {
   const JobSettings& settings = job_.settings;
   TaskState& state = job_.At(task);
   const StrategyEntry* entry = job_.context.strategies->Find(settings.strategy);
@@ -35,17 +35,17 @@ Status Proposer::MakeStrategy(int task, const BeginEntry& begin) {
   return state.strategy->status();
 }
 
-void Proposer::Start(int task, int count, std::vector<Observation> results) {
+void TuneProposer::Start(int task, int count, std::vector<Observation> results) {
   strategy_thread_.Post(
       [this, task, count, results = std::move(results)] { Propose(task, count, results); });
 }
 
-std::optional<Proposal> Proposer::Take() {
+std::optional<Proposal> TuneProposer::Take() {
   const std::lock_guard lock(mutex_);
   return std::exchange(proposal_, std::nullopt);
 }
 
-void Proposer::Propose(int task, int count, const std::vector<Observation>& results) {
+void TuneProposer::Propose(int task, int count, const std::vector<Observation>& results) {
   const double start = job_.context.clock->MonotonicSeconds();
   TaskState& state = job_.At(task);
   Strategy& strategy = *state.strategy;
@@ -73,7 +73,7 @@ void Proposer::Propose(int task, int count, const std::vector<Observation>& resu
   proposal_ = std::move(asked);
 }
 
-void Proposer::TrainModel(TaskState& state, bool wait) {
+void TuneProposer::TrainModel(TaskState& state, bool wait) {
   std::unique_ptr<TrainingJob> training_job = state.strategy->NextTrainingJob();
   if (training_job == nullptr) return;
   if (wait) {

@@ -24,13 +24,13 @@ struct Proposal {
   Status status;
 };
 
-/// Proposer of a job's points: runs the strategies, one proposal at a time, on its own thread, and
-/// trains their models on another one. Proposals use the last model meanwhile. All functions are
-/// for the thread of Tune.
-class Proposer {
+/// TuneProposer of a job's points: runs the strategies, one proposal at a time, on its own thread,
+/// and trains their models on another one. Proposals use the last model meanwhile. All functions
+/// are for the thread of Tune.
+class TuneProposer {
  public:
   /// job must outlive the proposer. pool: trials of other tasks, for training.
-  Proposer(TuneJob& job, WarmPool pool) : job_(job), pool_(std::move(pool)) {}
+  TuneProposer(TuneJob& job, WarmPool pool) : job_(job), pool_(std::move(pool)) {}
 
   /// Starts the threads. Without this call Start does all the work. Errors: kUnavailable if no
   /// thread can be started.

@@ -61,6 +61,31 @@ bool RaceIsCurrent(const TaskState& state) {
   return state.raced->trials < 0 || state.raced->trials == state.report.trials;
 }
 
+/// Returns the fastest trials, noisy ones that may be as fast, and the default config, without
+/// duplicates. Requires a result.
+std::vector<Observation> ContendersOf(const TaskState& state, int finalists) {
+  std::vector<Observation> contenders;
+  const auto add = [&contenders](const Observation& observed) {
+    if (std::ranges::find(contenders, observed.point, &Observation::point) == contenders.end()) {
+      contenders.push_back(observed);
+    }
+  };
+  const double best = state.fastest.front().value;
+  add(state.fastest.front());
+  // Its trial in the search may be slower than others, but a race determined its speed.
+  if (state.raced) add({state.raced->winner, Outcome::kOk, state.raced->best_seconds, false});
+  for (const Observation& observed : state.fastest) {
+    if (observed.value <= best * kContender) add(observed);
+  }
+  for (std::size_t i = 0; i < state.noisy_contenders.size(); ++i) {
+    const bool few = i < static_cast<std::size_t>(finalists);
+    if (few && state.noisy_contenders[i].value <= best * kNoisyContender)
+      add(state.noisy_contenders[i]);
+  }
+  if (state.observed_default) add(*state.observed_default);
+  return contenders;
+}
+
 /// Error for a device loss during verification. A loss does not show an error of the config, so a
 /// slower config must not win because of it.
 Status LostWhileVerifying(const TaskState& state) {
@@ -75,42 +100,39 @@ bool MayWin(const Trial& trial) {
 
 }  // namespace
 
+std::int64_t CountFinalists(const TaskState& state, const JobSettings& settings) {
+  if (settings.finalists == 0 || state.fastest.empty() || RaceIsCurrent(state)) return 0;
+  return std::ssize(ContendersOf(state, settings.finalists));
+}
+
 Status Racer::Race() {
   for (int i = 0; i < static_cast<int>(job_.tasks.size()); ++i) {
     if (job_.StopRequested()) {
       interrupted_ = true;
       return {};
     }
+    job_.observer().RaceBegins(i);
+    const double before = budget_.ElapsedSeconds();
     TW_RETURN_IF_ERROR(RaceTask(i, static_cast<int>(job_.tasks.size()) - i));
+    if (budget_.ElapsedSeconds() - before >= kMinRaceSeconds) TW_RETURN_IF_ERROR(RecordTime());
     if (interrupted_) return {};
   }
+  job_.observer().RaceBegins(static_cast<int>(job_.tasks.size()));
   return job_.context.store->FinishJob(job_.record.id);
 }
 
+Status Racer::RecordTime() {
+  TimeEntry time = search_.time;
+  time.elapsed_seconds = budget_.ElapsedSeconds();
+  return job_.context.store->Append(job_.record.id, {}, {Encode(time)});
+}
+
 std::vector<Observation> Racer::Finalists(const TaskState& state, double seconds_left) const {
-  std::vector<Observation> finalists;
-  const auto add = [&finalists](const Observation& observed) {
-    if (std::ranges::find(finalists, observed.point, &Observation::point) == finalists.end()) {
-      finalists.push_back(observed);
-    }
-  };
-  const double best = state.fastest.front().value;
-  add(state.fastest.front());
-  // Its trial in the search may be slower than others, but a race determined its speed.
-  if (state.raced) add({state.raced->winner, Outcome::kOk, state.raced->best_seconds, false});
-  for (const Observation& observed : state.fastest) {
-    if (observed.value <= best * kContender) add(observed);
-  }
-  for (std::size_t i = 0; i < state.noisy_contenders.size(); ++i) {
-    const bool few = i < static_cast<std::size_t>(job_.settings.finalists);
-    if (few && state.noisy_contenders[i].value <= best * kNoisyContender)
-      add(state.noisy_contenders[i]);
-  }
-  if (state.observed_default) add(*state.observed_default);
+  std::vector<Observation> finalists = ContendersOf(state, job_.settings.finalists);
   // Counted values need no timed rounds.
   if (MetricOf(state.input.task.target) != "seconds") return finalists;
   // A race needs at least the fastest config and the default config.
-  const double each = kRacerBuildSeconds + kRacerCalls * best;
+  const double each = kRacerBuildSeconds + kRacerCalls * state.fastest.front().value;
   double seconds = kUsualRaceSeconds;
   if (budget_.LimitSeconds() > 0) {
     // If a share is too small for any race, the first tasks use theirs.

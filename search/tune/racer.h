@@ -5,10 +5,15 @@
 #include <vector>
 
 #include "measure/measurer.h"
+#include "search/job_log.h"
 #include "search/tune/budget.h"
 #include "search/tune/tune_job.h"
 
 namespace tilewright::search {
+
+/// Returns the number of configs that a race of the task would have now; 0 if its last race is
+/// current, or races are off.
+std::int64_t CountFinalists(const TaskState& state, const JobSettings& settings);
 
 /// Final races of a job. The finalists of a task are measured again, interleaved, together with the
 /// default config; the winner is stored as the task's best. Used by the thread of Tune, after the
@@ -19,6 +24,7 @@ class Racer {
   struct Search {
     std::int64_t batches = 0;  ///< proposed in all runs of the job
     double seconds = 0;        ///< wall time in this run
+    TimeEntry time;            ///< its last record of the time
   };
   /// job and budget outlive the racer.
   Racer(TuneJob& job, const Budget& budget, Search search)
@@ -46,6 +52,9 @@ class Racer {
   /// Attempt number of a task's next race: above those of all trials in the store, since trials of
   /// a race that was interrupted keep their ids.
   Result<std::int64_t> NextAttempt(const TaskState& state) const;
+  /// Records the time of a race, so that a resumed job has the rest of its budget. The breakdown
+  /// remains that of the search.
+  Status RecordTime();
   /// Stores the best of a task and its entry of the log; shows it in the report.
   Status StoreWinner(TaskState& state, const BestEntry& best, const Trial& trial);
   /// Returns the fastest trials, noisy ones that may be as fast, and the default config, as many as

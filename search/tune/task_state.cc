@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "search/open/open_search_space.h"
 #include "search/strategies/fronts.h"
 #include "src/space/pareto_front.h"
 #include "src/templates/products.h"
@@ -123,6 +124,7 @@ Result<std::unique_ptr<TaskState>> MakeTaskState(const TemplateRegistry& templat
   state->input = task;
   state->key = task.task.workload.Key();
   state->space = std::move(space);
+  AddLegalPoints(state->space);
   state->analyzer = std::make_unique<TemplateAnalyzer>(state->space);
   state->space.defaults = DefaultPoints(state->space);
   if (!state->space.defaults->empty()) state->default_point = state->space.defaults->front();

@@ -12,7 +12,7 @@
 namespace tilewright::search {
 
 /// The job of one call of Tune, shared by all parts of the run: settings, tasks, and its record in
-/// the store. Used by the thread of Tune, except for the strategies of its tasks (Proposer).
+/// the store. Used by the thread of Tune, except for the strategies of its tasks (TuneProposer).
 struct TuneJob {
   TuneJob(const JobSettings& job_settings, const TuneContext& tune_context)
       : settings(job_settings), context(tune_context) {}

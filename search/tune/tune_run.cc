@@ -8,74 +8,14 @@
 #include <utility>
 
 #include "search/legality.h"
+#include "search/tune/job_name.h"
 #include "search/tune/racer.h"
-#include "src/base/hash.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/device.h"
 #include "src/tensor/work.h"
 
 namespace tilewright::search {
-namespace {
-
-/// Clears the settings that only limit the job or choose its racers: a job can be resumed with
-/// other ones.
-JobSettings WithoutLimits(JobSettings settings) {
-  const JobSettings defaults;
-  settings.graph = defaults.graph;
-  // The tasks already reflect how the file was read.
-  settings.shape = defaults.shape;
-  settings.dim = defaults.dim;
-  settings.value = defaults.value;
-  settings.requantize = defaults.requantize;
-  settings.records = defaults.records;
-  settings.fleet = defaults.fleet;
-  settings.fleet_class = defaults.fleet_class;
-  settings.priority = defaults.priority;
-  settings.share = defaults.share;
-  settings.broker_timeout_seconds = defaults.broker_timeout_seconds;
-  settings.deadline = defaults.deadline;
-  settings.trials = defaults.trials;
-  settings.budget_seconds = defaults.budget_seconds;
-  settings.early_stop_trials = defaults.early_stop_trials;
-  settings.early_stop_improvement = defaults.early_stop_improvement;
-  settings.finalists = defaults.finalists;
-  return settings;
-}
-
-std::string JobName(const std::vector<TuneTask>& tasks, const JobSettings& settings,
-                    std::vector<std::string> only_templates, int life) {
-  std::string text = ToJson(WithoutLimits(settings));
-  for (const TuneTask& task : tasks) {
-    text += "\n" + task.task.workload.Key() + " " + task.task.target.ToString() + " " +
-            task.epilogue.ToString() + " " + std::to_string(task.occurrences);
-  }
-  std::ranges::sort(only_templates);
-  only_templates.erase(std::ranges::unique(only_templates).begin(), only_templates.end());
-  for (const std::string& key : only_templates) text += "\nonly " + key;
-  return HexOf(Fnv1a64(text)) + (life == 0 ? "" : "." + std::to_string(life));
-}
-
-/// Keeps the strategy of a job that was started when "model" was the default, because its log
-/// belongs to that strategy.
-Status KeepEarlierDefault(const TuneContext& context, const std::vector<TuneTask>& tasks, int life,
-                          JobSettings& settings) {
-  if (settings.strategy != JobSettings().strategy) return {};
-  JobSettings earlier = settings;
-  earlier.strategy = "model";
-  const std::string name = JobName(tasks, settings, context.only_templates, life);
-  const std::string earlier_name = JobName(tasks, earlier, context.only_templates, life);
-  TW_ASSIGN_OR_RETURN(std::vector<records::Job> jobs, context.store->Jobs());
-  bool begun = false;
-  for (const records::Job& job : jobs) {
-    if (job.name == name) return {};
-    begun = begun || job.name == earlier_name;
-  }
-  if (begun) settings = std::move(earlier);
-  return {};
-}
-
-}  // namespace
 
 Status TuneRun::MakeTasks(const std::vector<TuneTask>& tasks) {
   std::vector<ScheduledTask> scheduled;
@@ -93,8 +33,11 @@ Status TuneRun::MakeTasks(const std::vector<TuneTask>& tasks) {
     (*state)->defer_verification =
         job_.settings.finalists > 0 && IsSimulated((*state)->input.task.target);
     job_.tasks.push_back(std::move(*state));
-    scheduled.push_back(
-        {static_cast<double>(task.occurrences), WorkOf(task.task.workload).operations});
+    // With several metrics the scheduler's values are no times.
+    scheduled.push_back({static_cast<double>(task.occurrences),
+                         WorkOf(task.task.workload).operations,
+                         job_.settings.metric.empty() ? task.bound : RooflineBound(),
+                         job_.tasks.back()->space.size()});
   }
   if (!unserved.empty()) return Unsupported(unserved);
   job_.simulated = IsSimulated(job_.tasks.front()->input.task.target);
@@ -109,7 +52,8 @@ Status TuneRun::MakeTasks(const std::vector<TuneTask>& tasks) {
 Status TuneRun::Open(const std::vector<TuneTask>& tasks, int log) {
   const TuneContext& context = job_.context;
   TW_RETURN_IF_ERROR(MakeTasks(tasks));
-  TW_RETURN_IF_ERROR(KeepEarlierDefault(context, tasks, log, job_.settings));
+  TW_RETURN_IF_ERROR(
+      KeepEarlierDefault(*context.store, tasks, context.only_templates, log, job_.settings));
   TW_ASSIGN_OR_RETURN(job_.record, context.store->OpenJob(
                                        JobName(tasks, job_.settings, context.only_templates, log),
                                        ToJson(job_.settings), job_.settings.seed));
@@ -120,10 +64,11 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int log) {
     TW_ASSIGN_OR_RETURN(pool,
                         WarmPool::Load(*context.templates, *context.store, job_.record.id, target));
   }
-  TW_ASSIGN_OR_RETURN(auto budget, Budget::Start(job_.settings, *context.clock, job_.tasks.size()));
+  TW_ASSIGN_OR_RETURN(auto budget, Budget::Start(job_.settings, *context.clock, job_.tasks.size(),
+                                                 context.begun_seconds));
   budget_ = std::make_unique<Budget>(std::move(budget));
   journal_ = std::make_unique<Journal>(job_, *budget_);
-  proposer_ = std::make_unique<Proposer>(job_, std::move(pool));
+  proposer_ = std::make_unique<TuneProposer>(job_, std::move(pool));
   pipeline_ = std::make_unique<Pipeline>(job_, *scheduler_, *budget_, *journal_, *proposer_);
   return Resume();
 }
@@ -229,7 +174,8 @@ Status TuneRun::CheckAnyTrial() const {
 }
 
 Status TuneRun::Race() {
-  Racer racer(job_, *budget_, {pipeline_->batches(), journal_->search_seconds()});
+  Racer racer(job_, *budget_,
+              {pipeline_->batches(), journal_->search_seconds(), journal_->last_time()});
   if (interrupted_) {
     racer.ReportEarlierRaces();
     return {};
@@ -245,6 +191,10 @@ TuneReport TuneRun::Report() const {
   report.metrics = job_.settings.metric;
   for (const auto& task : job_.tasks) {
     report.tasks.push_back(task->report);
+    if (task->report.trials == 0 && task->report.finish_reason == "exhausted") {
+      const Legality legality = CheckConfigs(task->space);
+      if (legality.legal == 0) report.tasks.back().no_result_reason = legality.Text();
+    }
     for (const Observation& observed : task->VerifiedFront()) {
       const auto which = static_cast<std::size_t>(observed.point.space);
       report.tasks.back().front.push_back(
@@ -262,6 +212,13 @@ TuneReport TuneRun::Report() const {
   report.model_seconds = proposer_->model_seconds();
   report.resolution = job_.context.measurer->resolution();
   report.interrupted = interrupted_;
+  report.elapsed_seconds = budget_->ElapsedSeconds();
+  report.end = interrupted_ ? "stopped" : budget_->LimitReached();
+  if (report.end.empty()) {
+    const bool exhausted = std::ranges::all_of(
+        report.tasks, [](const TaskReport& task) { return task.finish_reason == "exhausted"; });
+    report.end = exhausted ? "exhausted" : "no improvement";
+  }
   return report;
 }
 

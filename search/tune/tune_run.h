@@ -51,7 +51,7 @@ class TuneRun {
   std::unique_ptr<TaskScheduler> scheduler_;
   std::unique_ptr<Budget> budget_;
   std::unique_ptr<Journal> journal_;
-  std::unique_ptr<Proposer> proposer_;
+  std::unique_ptr<TuneProposer> proposer_;
   std::unique_ptr<Pipeline> pipeline_;
 };
 

@@ -28,7 +28,7 @@ Status CheckMetrics(const JobSettings& settings, const Target& target,
     }
   }
   if (asked.size() == 1)
-    return InvalidArgument("metric: " + asked[0] + " alone is no front" + expected);
+    return InvalidArgument("metric: " + asked[0] + " alone is not a front" + expected);
   const bool joules = std::ranges::find(asked, kJoules) != asked.end();
   if (joules && !measurer.measures_energy()) {
     return Unsupported(

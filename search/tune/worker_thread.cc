@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/subprocess.h"
+#include "src/base/process/subprocess.h"
 #include "src/base/thread.h"
 
 namespace tilewright::search {

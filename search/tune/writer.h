@@ -17,7 +17,7 @@ namespace tilewright::search {
 class Writer {
  public:
   static constexpr double kGatherSeconds = 0.05;
-  /// Items that are written at once, without waiting for gather_seconds.
+  /// Number of waiting items at which the writer does not wait for gather_seconds.
   static constexpr std::size_t kGatherItems = 64;
 
   /// Unit of work: log entries, with their trial if there is one.

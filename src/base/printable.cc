@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "src/base/text/utf8.h"
+
 namespace tilewright {
 namespace {
 
@@ -24,35 +26,6 @@ constexpr std::pair<std::uint32_t, std::uint32_t> kControlRanges[] = {
     {0xfff9, 0xfffb},    // annotations
     {0xe0000, 0xe007f},  // tags
 };
-
-/// First UTF-8 character of a text.
-struct Character {
-  std::size_t length = 0;  ///< 0: the text does not begin with a valid character
-  std::uint32_t code = 0;
-};
-
-Character FirstCharacter(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  if (first < 0x80) return {1, first};
-  const std::size_t length = first >= 0xc2 && first < 0xe0   ? 2
-                             : first >= 0xe0 && first < 0xf0 ? 3
-                             : first >= 0xf0 && first < 0xf5 ? 4
-                                                             : 0;
-  if (length == 0 || length > text.size()) return {};
-  constexpr std::uint32_t kLeadBits[] = {0, 0, 0x1f, 0x0f, 0x07};
-  // Smaller values have shorter encodings: a decoder that accepts overlong ones would see other
-  // characters.
-  constexpr std::uint32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};
-  std::uint32_t code = first & kLeadBits[length];
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte & 0xc0) != 0x80) return {};
-    code = code << 6 | (byte & 0x3fU);
-  }
-  const bool surrogate = code >= 0xd800 && code < 0xe000;
-  if (code < kMin[length] || surrogate || code > 0x10ffff) return {};
-  return {length, code};
-}
 
 bool IsControl(std::uint32_t code) {
   return std::ranges::any_of(kControlRanges, [code](const auto& range) {
@@ -76,11 +49,34 @@ std::string Escaped(std::uint32_t code) {
 
 }  // namespace
 
+Utf8Character FirstCharacter(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first < 0x80) return {1, first};
+  const std::size_t length = first >= 0xc2 && first < 0xe0   ? 2
+                             : first >= 0xe0 && first < 0xf0 ? 3
+                             : first >= 0xf0 && first < 0xf5 ? 4
+                                                             : 0;
+  if (length == 0 || length > text.size()) return {};
+  constexpr std::uint32_t kLeadBits[] = {0, 0, 0x1f, 0x0f, 0x07};
+  // Smaller values have shorter encodings: a decoder that accepts overlong ones would see other
+  // characters.
+  constexpr std::uint32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};
+  std::uint32_t code = first & kLeadBits[length];
+  for (std::size_t i = 1; i < length; ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte & 0xc0) != 0x80) return {};
+    code = code << 6 | (byte & 0x3fU);
+  }
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  if (code < kMin[length] || surrogate || code > 0x10ffff) return {};
+  return {length, code};
+}
+
 std::string Printable(std::string_view text, bool lines) {
   std::string shown;
   shown.reserve(text.size());
   while (!text.empty()) {
-    const Character character = FirstCharacter(text);
+    const Utf8Character character = FirstCharacter(text);
     if (character.length == 0) {
       shown += Hex("\\x%02x", static_cast<unsigned char>(text.front()));
     } else if (IsControl(character.code) && !(lines && (text[0] == '\n' || text[0] == '\t'))) {
@@ -97,7 +93,7 @@ std::string EscapeControls(std::string_view json) {
   std::string escaped;
   escaped.reserve(json.size());
   while (!json.empty()) {
-    const Character character = FirstCharacter(json);
+    const Utf8Character character = FirstCharacter(json);
     const std::size_t length = std::max(character.length, std::size_t{1});
     if (character.length == 0 || !IsControl(character.code) || json.front() == '\n') {
       escaped += json.substr(0, length);

@@ -36,6 +36,10 @@ void View(const std::string& name, const KnobValue& value, std::int32_t kind,
     view.value_type = TW_VALUE_STRING;
     knob.strings.push_back(text->c_str());
     view.strings = knob.strings.data();
+  } else if (std::holds_alternative<double>(value.value)) {
+    view.value_type = TW_VALUE_STRING;  // of an open task; the ABI has no real numbers
+    knob.strings.push_back(knob.text.c_str());
+    view.strings = knob.strings.data();
   } else {
     view.value_type = std::holds_alternative<bool>(value.value) ? TW_VALUE_BOOL : TW_VALUE_INTEGER;
     knob.scalar = value.integer();

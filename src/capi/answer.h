@@ -10,6 +10,7 @@
 #include "include/tilewright/tilewright.h"
 #include "records/lookup.h"
 #include "src/capi/target.h"
+#include "src/templates/open/open_task.h"
 
 namespace tilewright::capi {
 
@@ -18,6 +19,7 @@ struct ParsedQuery {
   std::optional<Workload> workload;               ///< none: no operator of Tilewright
   std::optional<records::AutotvmTask> task;       ///< query by tuple, for AutoTVM's rule
   std::optional<records::AutotvmLookup> autotvm;  ///< converted for that rule
+  const OpenTask* open = nullptr;                 ///< query by task; outlives the query
 };
 
 }  // namespace tilewright::capi
@@ -40,6 +42,8 @@ struct tw_answer {
   std::vector<std::string> differences;
   std::string record_workload, record_target, record_device, record_epilogue;
   std::vector<Knob> knobs;  ///< point into the reply and into themselves
+  /// Registry with the config's template, to build the kernel; null if no catalog made the answer.
+  std::shared_ptr<const tilewright::TemplateRegistry> templates;
 };
 
 namespace tilewright::capi {

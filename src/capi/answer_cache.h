@@ -22,7 +22,7 @@ class AnswerCache {
   AnswerCache();
   /// Query as received. Two spellings of one workload are two queries.
   struct LookupRequest {
-    enum class Spelling : std::uint8_t { kKey, kTuple, kOperator };
+    enum class Spelling : std::uint8_t { kKey, kTuple, kOperator, kTask };
     std::uint64_t target[2];  ///< hash of target and device
     std::uint32_t accept, rule;
     Spelling spelling;

@@ -21,8 +21,8 @@ tw_code Report(tw_error* error, tw_code code, std::string_view message) noexcept
 tw_code WriteText(std::string_view text, char* buffer, std::size_t capacity, std::size_t* needed,
                   tw_error* error) noexcept;
 
-/// Runs the body of a C function: `body` returns a Status, which becomes code and text. Catches
-/// exceptions of the standard library.
+/// Runs the body of a C function: `body` returns a Status, which becomes code and text. Catches all
+/// exceptions: TW_NO_MEMORY for std::bad_alloc, TW_INTERNAL for others.
 template <typename Body>
 tw_code Guarded(tw_error* error, Body body) noexcept {
   try {
@@ -35,9 +35,9 @@ tw_code Guarded(tw_error* error, Body body) noexcept {
   }
 }
 
-/// Copies the members that fit into a struct of the caller. `size` is its struct_size.
-/// Errors: kInvalidArgument if it is smaller than the first version of the struct, which is all of
-/// `value` as long as no member has been added.
+/// Copies `value` into a struct of the caller and keeps the caller's struct_size.
+/// Errors: kInvalidArgument for null, or if struct_size is smaller than the struct, which has the
+/// same members in all versions.
 template <typename Struct>
 Status Fill(Struct* out, Struct value) {
   if (out == nullptr) return InvalidArgument("the output struct is null");

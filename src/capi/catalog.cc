@@ -5,6 +5,7 @@
 
 #include "records/package/installed.h"
 #include "search/zero_shot.h"
+#include "src/templates/open/open_template.h"
 
 namespace tilewright::capi {
 
@@ -49,7 +50,7 @@ const char* Catalog::problem(std::size_t index) const {
 }
 
 Status Catalog::SetModel(const std::string& path) {
-  TW_ASSIGN_OR_RETURN(auto model, search::LoadChooser(templates_, path));
+  TW_ASSIGN_OR_RETURN(auto model, search::LoadChooser(*templates_, path));
   const std::lock_guard lock(add_mutex_);
   if (has_model()) return InvalidArgument(path + ": the catalog has a model already");
   owned_model_ = std::move(model);
@@ -98,7 +99,7 @@ Result<AnswerPtr> Catalog::QuerySources(const AnswerCache::LookupRequest& reques
     sources.push_back(&views.emplace_back(sources_[i]->CurrentView()));
   }
   records::LookupRequest wanted;
-  wanted.templates = &templates_;
+  wanted.templates = templates_.get();
   wanted.workload = asked.workload.has_value() ? &*asked.workload : nullptr;
   wanted.target = &target.target;
   wanted.device = &target.device;
@@ -108,13 +109,22 @@ Result<AnswerPtr> Catalog::QuerySources(const AnswerCache::LookupRequest& reques
     asked.autotvm = records::AutotvmLookup{std::move(autotvm), std::move(asked.task), {}};
     wanted.autotvm = &*asked.autotvm;
   }
-  TW_ASSIGN_OR_RETURN(const auto with_texts,
-                      texts_.AddedTo(templates_, sources, wanted, generation));
+  TW_ASSIGN_OR_RETURN(auto with_texts, texts_.AddedTo(*templates_, sources, wanted, generation));
+  if (asked.open != nullptr) {
+    if (!with_texts.has_value()) with_texts = *templates_;
+    TW_RETURN_IF_ERROR(AddOpenTask(*with_texts, *asked.open));
+    wanted.open = asked.open;
+  }
   if (with_texts.has_value()) wanted.templates = &*with_texts;
   TW_ASSIGN_OR_RETURN(auto found, records::LookUpBest(sources, model_.load(), wanted));
   std::vector<std::int32_t> kinds;
   if (const Candidate* candidate = found.candidate()) kinds = knob_kinds_.Of(*candidate);
   AnswerPtr answer = MakeAnswer(std::move(found), std::move(asked), kinds, target);
+  const Candidate* candidate = answer->reply.candidate();
+  const bool is_text =
+      candidate != nullptr && wanted.templates->TextOf(candidate->template_key) != nullptr;
+  answer->templates =
+      is_text ? std::make_shared<const TemplateRegistry>(*std::move(with_texts)) : templates_;
   cache_.Keep(request, generation, Share(answer));
   return answer;
 }

@@ -75,8 +75,10 @@ class Catalog final : public ConnectionOwner {
   std::atomic<std::size_t> count_{0};
   std::atomic<double> next_poll_{0};
   AnswerCache cache_;
-  const TemplateRegistry templates_ = TemplateRegistry::BuiltIn();
-  KnobKinds knob_kinds_{templates_};
+  /// Shared with answers, whose kernels may be created after the catalog is freed.
+  const std::shared_ptr<const TemplateRegistry> templates_ =
+      std::make_shared<const TemplateRegistry>(TemplateRegistry::BuiltIn());
+  KnobKinds knob_kinds_{*templates_};
   ScheduleTexts texts_;
   std::unique_ptr<const records::ModelChooser> owned_model_;
   std::atomic<const records::ModelChooser*> model_{nullptr};

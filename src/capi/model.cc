@@ -137,6 +137,15 @@ tw_code tw_model_set_threads(tw_model* model, int32_t threads, tw_error* error) 
   });
 }
 
+tw_code tw_model_set_size(tw_model* model, const char* dimension, int64_t size,
+                          tw_error* error) noexcept {
+  return tilewright::capi::Guarded(error, [&] {
+    if (model == nullptr) return tilewright::InvalidArgument("the model is null");
+    if (dimension == nullptr) return tilewright::InvalidArgument("the dimension is null");
+    return tilewright::SetModelSize(model->loaded, dimension, size);
+  });
+}
+
 tw_code tw_model_run(tw_model* model, const tw_buffer* inputs, size_t input_count,
                      const tw_buffer* outputs, size_t output_count, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {

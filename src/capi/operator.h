@@ -9,7 +9,7 @@
 
 /// Operator description under construction.
 struct tw_operator {
-  std::string name;  ///< as given; depthwise_conv2d is more specific than its kind
+  std::string name;  ///< as given; "depthwise_conv2d" has the kind kConv2d
   tilewright::Operator op;
   std::vector<tilewright::TensorType> tensors;
 };

@@ -7,8 +7,10 @@
 #include "src/base/files/file.h"
 #include "src/capi/boundary.h"
 #include "src/capi/catalog.h"
+#include "src/capi/handles.h"
 #include "src/capi/operator.h"
 #include "src/capi/target.h"
+#include "src/capi/task.h"
 
 struct tw_catalog {
   tilewright::SystemClock clock;
@@ -162,6 +164,26 @@ Status QueryOperator(const Query& query, const tw_operator* op) {
              [&](std::uint32_t) { return ParseWorkloadQuery(WorkloadOf(*op)); });
 }
 
+Status QueryTask(tw_catalog* catalog, const tw_tuning* handle, const tw_query_options* options,
+                 tw_answer** out) {
+  if (out == nullptr) return InvalidArgument("the output pointer for the answer is null");
+  *out = nullptr;
+  TW_ASSIGN_OR_RETURN(const auto task, Handles<tw_tuning>::Table().Get(handle, "task"));
+  const Query query{catalog, &task->target, options, out};
+  TW_RETURN_IF_ERROR(Check(query, handle, "task"));
+  if (options != nullptr && options->struct_size >= sizeof *options &&
+      options->rule == TW_RULE_AUTOTVM) {
+    return Unsupported("TW_RULE_AUTOTVM: AutoTVM has no such tasks");
+  }
+  const OpenTask& open = task->search->task();
+  return Run(query, Spelling::kTask, open.key, [&](std::uint32_t) -> Result<ParsedQuery> {
+    ParsedQuery asked;
+    asked.workload = open.workload;
+    asked.open = &open;
+    return asked;
+  });
+}
+
 }  // namespace
 }  // namespace tilewright::capi
 
@@ -253,6 +275,14 @@ tw_code tw_query_tuple(tw_catalog* catalog, const tw_target* target, const char*
   return tilewright::capi::Guarded(error, [&] {
     return tilewright::capi::QueryText({catalog, target, options, out},
                                        tilewright::capi::Spelling::kTuple, tuple);
+  });
+}
+
+tw_code tw_query_tuning(tw_catalog* catalog, const tw_tuning* task, const tw_query_options* options,
+                        tw_answer** out, tw_error* error) noexcept {
+  return tilewright::capi::Guarded(error, [&] {
+    const tilewright::capi::CallScope call;
+    return tilewright::capi::QueryTask(catalog, task, options, out);
   });
 }
 

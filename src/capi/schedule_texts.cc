@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "records/package/schedules.h"
 #include "records/store.h"
 #include "src/templates/text/text_template.h"
 
@@ -26,13 +25,16 @@ Result<std::optional<TemplateRegistry>> ScheduleTexts::AddedTo(
       TW_RETURN_IF_ERROR(read);
       if (!known_[i].has_value()) continue;  // it cannot be opened at present
     }
-    for (const auto& [key, text] : *known_[i]) {
-      auto parsed = ParseScheduleText(text, sources[i]->name());
-      if (!parsed.ok() || !AcceptScheduleKey(key, *parsed)) continue;
+    // If two texts share an older name, the name refers to the first one, and records of the other
+    // one are skipped.
+    records::ForEachSchedule(*known_[i], sources[i]->name(), [&](ScheduleText schedule) {
       if (!all.has_value()) all = templates;
-      // If two texts share an older name, the name refers to the first one, and records of the
-      // other one are skipped.
-      [[maybe_unused]] const Status added = AddScheduleText(*all, *std::move(parsed));
+      return AddScheduleText(*all, std::move(schedule));
+    });
+    // Most sources have no open tasks.
+    if (!known_[i]->empty()) {
+      if (!all.has_value()) all = templates;
+      records::AddOpenTasks(*known_[i], sources[i]->name(), *all);
     }
   }
   return all;

@@ -3,11 +3,10 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "records/lookup.h"
+#include "records/validation/schedules.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::capi {
@@ -26,11 +25,10 @@ class ScheduleTexts {
       const records::LookupRequest& request, std::uint64_t generation);
 
  private:
-  using Texts = std::vector<std::pair<std::string, std::string>>;  // keys, canonical texts
-
   std::mutex mutex_;
   std::uint64_t generation_ = 0;
-  std::vector<std::optional<Texts>> known_;  // by index of the source; empty: not read yet
+  std::vector<std::optional<records::KeyedTexts>>
+      known_;  // by index of the source; empty: not read yet
 };
 
 }  // namespace tilewright::capi

@@ -32,7 +32,7 @@ Result<FileState> StateOf(const std::string& path) {
                    static_cast<std::uint64_t>(info.st_size), nanoseconds};
 }
 
-/// Returns the snapshot of an installed package. file: its number.
+/// Returns the snapshot of an installed package. file: Snapshot::file.
 Source::Snapshot SnapshotOf(const std::shared_ptr<const records::PinnedPackage>& held,
                             std::uint64_t file) {
   const records::InstalledPackage& package = held->package();
@@ -47,7 +47,7 @@ bool SameFile(const FileState& a, const FileState& b) { return a[0] == b[0] && a
 Result<std::unique_ptr<Source>> Source::OpenStore(const std::string& path) {
   const auto open = [path] { return records::Store::Open(path, records::Store::Mode::kReadOnly); };
   auto source = std::make_unique<Source>(path, Snapshot{path, {}, open}, path);
-  // Before opening: a file that replaces this one afterwards is then detected later.
+  // Read before opening, so that a later poll detects a replacement of the file.
   auto state = StateOf(path);
   if (!state.ok()) return NotFound(path + ": no such record store");
   source->file_state_ = *state;
@@ -101,7 +101,7 @@ bool Source::View::MayServe(const records::LookupRequest& request) const {
 
 Result<bool> Source::View::With(const std::function<Status(const records::Store&)>& ask) {
   TW_ASSIGN_OR_RETURN(auto connection, source_->Take(*snapshot_));
-  TW_RETURN_IF_ERROR(ask(connection.store));  // closes the connection
+  TW_RETURN_IF_ERROR(ask(connection.store));  // an error closes the connection
   source_->GiveBack(std::move(connection));
   return true;
 }
@@ -225,7 +225,7 @@ Result<Source::Connection> Source::Take(const Snapshot& snapshot) {
       kept = std::move(idle_.back());
       idle_.pop_back();
     }
-    if (kept->file != snapshot.file) continue;  // of a removed file: closed here
+    if (kept->file != snapshot.file) continue;  // the connection has a replaced file: close it
     if (kept->generation != generation) kept->store.ClearTextCache();
     kept->generation = generation;
     return *std::move(kept);

@@ -15,3 +15,10 @@ struct tw_target {
   std::string device_text;  ///< device.ToString()
   std::uint64_t hash[2];    ///< of both texts: represents them in the keys of the cache
 };
+
+namespace tilewright::capi {
+
+/// Returns the target with its texts.
+tw_target TargetOf(Target target, DeviceFingerprint device);
+
+}  // namespace tilewright::capi

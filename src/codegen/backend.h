@@ -4,6 +4,8 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "src/base/status.h"
 #include "src/ir/stmt.h"
@@ -26,6 +28,9 @@ struct Backend {
                  llvm::Module&);
   /// Pass over the optimized module before it becomes text or code; may be null.
   void (*finish)(llvm::Module&);
+  /// Prints source text in place of assembly and objects; null: LLVM generates these.
+  /// Errors: those of Generate.
+  Result<std::string> (*print)(const std::vector<Program>&) = nullptr;
   bool position_independent = false;  ///< for objects of any size
   bool object_is_assembly = false;    ///< PTX: another assembler translates it further
 };
@@ -34,6 +39,10 @@ namespace emit {
 extern const Backend kBackend;
 }
 namespace nvptx {
+extern const Backend kBackend;
+}
+
+namespace opencl {
 extern const Backend kBackend;
 }
 

@@ -17,7 +17,7 @@ struct CodeTraits {
   std::string features;
 };
 
-/// Errors: those of code generation for the target.
+/// Returns the traits of a target. Errors: those of code generation for it.
 Result<CodeTraits> TraitsOf(const Target& target);
 
 /// Memory that a CPU kernel needs in addition to its parameters, as Generate writes it into the
@@ -25,7 +25,7 @@ Result<CodeTraits> TraitsOf(const Target& target);
 struct Workspace {
   std::int64_t bytes = 0, bytes_per_thread = 0;
 };
-/// Errors: kInvalidArgument for an invalid program.
+/// Returns the workspace of a program. Errors: kInvalidArgument for an invalid program.
 Result<Workspace> WorkspaceOf(const Program& program);
 
 }  // namespace tilewright

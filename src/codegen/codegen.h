@@ -11,7 +11,7 @@
 
 namespace tilewright {
 
-/// For a GPU, assembly and object are both PTX text.
+/// For a GPU, assembly and object are both PTX text, or the source text of OpenCL C.
 enum class Emit : std::uint8_t { kLlvmIr, kAssembly, kObject };
 
 /// Seconds spent in each part of one build.

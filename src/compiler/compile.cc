@@ -13,13 +13,13 @@
 #include <map>
 #include <optional>
 #include <span>
-#include <thread>
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/files/temp_name.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
+#include "src/base/text/plural.h"
 #include "src/base/thread.h"
 #include "src/codegen/assemble.h"
 #include "src/codegen/code_traits.h"
@@ -73,30 +73,22 @@ std::string KernelOrigin(const Plan& plan, int kernel) {
 /// Machine code (for a GPU PTX) of all kernels, one object each, made by several threads.
 Result<std::vector<std::string>> BuildKernels(const Plan& plan, const CompileOptions& options) {
   const Target& target = options.target;
-  std::vector<std::string> objects(plan.kernels.size());
-  std::vector<Status> failures(plan.kernels.size());
-  std::atomic<std::size_t> next = 0;
+  const std::vector<Program>& kernels = plan.open ? plan.open->kernels : plan.kernels;
+  std::vector<std::string> objects(kernels.size());
+  std::vector<Status> failures(kernels.size());
   std::atomic<std::size_t> done = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < objects.size(); i = next++) {
-      if (options.progress) options.progress("build", done, objects.size());
-      auto object = Generate({plan.kernels[i]}, target, Emit::kObject);
-      if (object.ok()) {
-        objects[i] = *std::move(object);
-      } else {
-        failures[i] = object.status().WithContext(KernelOrigin(plan, static_cast<int>(i)));
-      }
-      ++done;
+  RunInParallel(options.build_threads, std::ssize(objects), [&](std::int64_t kernel) {
+    const auto i = static_cast<std::size_t>(kernel);
+    if (options.progress) options.progress("build", done, objects.size());
+    auto object = Generate({kernels[i]}, target, Emit::kObject);
+    if (object.ok()) {
+      objects[i] = *std::move(object);
+    } else {
+      failures[i] = object.status().WithContext(
+          plan.open ? "kernel " + kernels[i].name : KernelOrigin(plan, static_cast<int>(kernel)));
     }
-  };
-  std::vector<std::thread> threads;
-  for (int i = 1; i < options.build_threads; ++i) {
-    auto thread = StartThread(work);
-    if (!thread.ok()) break;  // the threads that started do the work
-    threads.push_back(*std::move(thread));
-  }
-  work();
-  for (std::thread& thread : threads) thread.join();
+    ++done;
+  });
   for (const Status& failure : failures) TW_RETURN_IF_ERROR(failure);
   return objects;
 }
@@ -109,6 +101,7 @@ Status CheckArguments(const Plan& plan, const Target& target) {
     if (DeviceTraitsOf(target).launches_grids && kernel != nullptr) {
       count += PlanLaunches(plan.KernelOf(*kernel)).workspace.size();
     }
+    if (plan.open) ++count;  // the number of entries
     if (count > TW_MODEL_MOST_PLACES) {
       return Unsupported(fmt::format("{} ({}): a kernel with {} tensors, expected at most {}",
                                      plan.graph.DescribeOrigin(step.node), step.report.op, count,
@@ -289,7 +282,7 @@ Status CheckMisses(const CompiledModel& model, OnMiss on_miss) {
   const std::size_t named = std::min(untuned.size(), kMaxNamed);
   std::string names = fmt::format("{}", fmt::join(std::span(untuned).first(named), ", "));
   if (untuned.size() > named) names += fmt::format(" and {} more", untuned.size() - named);
-  return NotFound(fmt::format("{} operators without a record: {}", untuned.size(), names));
+  return NotFound(Counted(std::ssize(untuned), "operator") + " without a record: " + names);
 }
 
 /// Prepares everything of a model that needs no code.
@@ -304,6 +297,7 @@ Result<Emitted> PlanModel(Graph graph, const CompileOptions& options, const Code
     options.change_plan(plan);
     TW_RETURN_IF_ERROR(CheckPlan(plan));
   }
+  if (options.open) TW_RETURN_IF_ERROR(MakeOpenPlan(plan, options));
   TW_RETURN_IF_ERROR(CheckArguments(plan, options.target));
   TW_RETURN_IF_ERROR(CheckSizes(plan, options.target, traits));
   if (!options.parameter_path.empty()) plan.constant_hash = HashOf(plan.constants);
@@ -312,10 +306,10 @@ Result<Emitted> PlanModel(Graph graph, const CompileOptions& options, const Code
   model.header = ModelHeader(plan, options);
   if (!options.parameter_path.empty()) model.graph_json = GraphJson(plan, options);
   for (const PlanStep& step : plan.steps) model.operators.push_back(step.report);
-  model.kernels = static_cast<int>(plan.kernels.size());
+  model.kernels = static_cast<int>((plan.open ? plan.open->kernels : plan.kernels).size());
   model.transforms = plan.transforms;
   model.layouts = plan.layouts;
-  model.arena_bytes = plan.arena_bytes;
+  model.arena_bytes = plan.arena_bytes * (plan.open ? plan.open->range.most : 1);
   model.constant_bytes = plan.constant_bytes;
   TW_RETURN_IF_ERROR(CheckMisses(model, options.on_miss));
   model.plan_seconds = clock.MonotonicSeconds() - start;
@@ -506,7 +500,7 @@ Result<CompiledModel> CompileAll(std::vector<Graph> graphs, const CompileOptions
                            "', expected letters, digits and _, and not tilewright");
   }
   const DeviceTraits& device = DeviceTraitsOf(options.target);
-  if (!device.machine_code && !device.launches_grids) {
+  if (device.grids_are_source || (!device.machine_code && !device.launches_grids)) {
     return Unsupported("compiling for target kind " + options.target.kind_name() +
                        ", expected llvm or cuda");
   }
@@ -573,6 +567,24 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& options,
   std::vector<Graph> graphs;
   graphs.push_back(std::move(graph));
   return CompileAll(std::move(graphs), options, library_path);
+}
+
+Result<CompiledModel> CompileOpen(Graph entry, const ReadAtSize& read, const SizeRange& range,
+                                  const CompileOptions& given, const std::string& library_path) {
+  const std::string option = "--dim " + range.ToString();
+  if (!given.parameter_path.empty() || given.autotvm.has_value() ||
+      !DeviceTraitsOf(given.target).machine_code) {
+    return Unsupported(option +
+                       ": a range needs a library for a CPU with its constants in it, and records "
+                       "of its own; expected one size");
+  }
+  CompileOptions options = given;
+  options.open.emplace();
+  options.open->range = range;
+  TW_ASSIGN_OR_RETURN(options.open->axes, FindEntries(entry, read, range));
+  std::erase(entry.binding_options, "--dim " + range.name + "=1");
+  entry.binding_options.push_back(option);
+  return Compile(std::move(entry), options, library_path);
 }
 
 Result<Plan> MakeCheckedPlan(Graph graph, const CompileOptions& options,

@@ -8,6 +8,7 @@
 #include "src/compiler/options/options.h"
 #include "src/compiler/options/report.h"
 #include "src/graph/ir/graph.h"
+#include "src/graph/open/entries.h"
 
 namespace tilewright {
 
@@ -74,6 +75,16 @@ Status CheckCompiles(Graph graph, const CompileOptions& options);
 /// parameter file and for GPUs.
 Result<CompiledModel> CompileShapeVariants(std::vector<Graph> graphs, const CompileOptions& options,
                                            const std::string& library_path);
+
+/// Compiles a network with an open dimension into one library for every size of a range. Each size
+/// has the results of the network of one entry, for each entry (FindEntries). The library also
+/// checks that: it runs with several sizes.
+///
+/// entry: read with size 1. read: reads the same file with another size.
+/// Errors: those of Compile and FindEntries; kUnsupported for a parameter file, imported records
+/// and GPUs, and for an operator whose kernel cannot loop over entries, by name.
+Result<CompiledModel> CompileOpen(Graph entry, const ReadAtSize& read, const SizeRange& range,
+                                  const CompileOptions& options, const std::string& library_path);
 
 /// Compiles with options.autotvm. Before the library is written to library_path, it runs on
 /// synthetic inputs and is compared with the reference, operator by operator. An operator that

@@ -22,7 +22,7 @@ namespace {
 struct Verdict {
   std::optional<std::size_t> bad;  ///< the first wrong operator
   std::string summary;
-  std::int64_t operators = 0;
+  std::int64_t operators = 0, elements = 0;  ///< compared
 };
 
 Result<Json> RunAndCompare(const Graph& graph, const std::string& library_path,
@@ -31,7 +31,9 @@ Result<Json> RunAndCompare(const Graph& graph, const std::string& library_path,
   if (!report.ok()) {
     return report.status().WithContext("verifying the configs of imported records");
   }
-  Json verdict = {{"summary", report->Summary()}, {"operators", report->checks.size()}};
+  Json verdict = {{"summary", report->Summary()},
+                  {"operators", report->checks.size()},
+                  {"elements", report->elements}};
   if (!report->ok()) verdict["bad"] = *report->first_bad;
   return verdict;
 }
@@ -49,11 +51,12 @@ Result<Verdict> Judge(const Graph& graph, const CompiledModel& model, const std:
   } else {
     answer = RunCheckProcess(run, model.operators, options.check_operator_seconds);
   }
-  if (answer.broken) return Verdict{answer.broken, answer.status.message(), 0};
+  if (answer.broken) return Verdict{answer.broken, answer.status.message()};
   TW_RETURN_IF_ERROR(answer.status);
   TW_ASSIGN_OR_RETURN(const auto json, ParseJson(answer.json));
   Verdict verdict{std::nullopt, json.at("summary").get<std::string>(),
-                  json.at("operators").get<std::int64_t>()};
+                  json.at("operators").get<std::int64_t>(),
+                  json.at("elements").get<std::int64_t>()};
   if (json.contains("bad")) verdict.bad = json.at("bad").get<std::size_t>();
   return verdict;
 }
@@ -97,6 +100,7 @@ Result<CompiledModel> CompileImported(const Graph& graph, const CompileOptions& 
       for (OperatorReport& op : model.operators) op.verified = op.imported;
       model.check.ran = true;
       model.check.operators = model.check.compared = verdict->operators;
+      model.check.elements = verdict->elements;
       return model;
     }
   };

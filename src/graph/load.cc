@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "src/base/files/file.h"
+#include "src/base/files/file_kind.h"
 #include "src/base/strings.h"
 #include "src/graph/expression_graph.h"
 #include "src/graph/ir/graph.h"
@@ -95,16 +96,20 @@ Status WithAdvice(const Status& status) {
                     "model for a newer opset, with constants folded, or without this operator");
 }
 
+constexpr ExpectedFile kModelFile = {"an ONNX file or Relay text", true};
+
+Status NotAModel(Status error, const std::string& path, std::string_view bytes) {
+  return ExplainWrongFile(std::move(error), IdentifyBytes(bytes, path), path, kModelFile);
+}
+
 }  // namespace
 
 Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
-  TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(path));
-  if (bytes.empty()) return InvalidArgument(path + ": the file is empty, expected a model");
-  if (bytes.starts_with("\177ELF")) {
-    return InvalidArgument(path +
-                           ": the file is a library or program, expected the model file (ONNX or " +
-                           "Relay text) that the library is compiled from");
+  auto contents = ReadFile(path);
+  if (!contents.ok()) {  // a folder, or too large
+    return ExplainWrongFile(contents.status(), IdentifyFile(path), path, kModelFile);
   }
+  const std::string& bytes = *contents;
   if (path.ends_with(".tw")) {
     if (!options.ignore_unknown_names && !options.bindings.Options().empty()) {
       return InvalidArgument(options.bindings.Options()[0] +
@@ -115,19 +120,25 @@ Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
   }
   const bool relay = LooksLikeRelay(bytes);
   if (!relay && IsText(bytes)) {
-    return InvalidArgument(
-        path +
-        ": line 1: this text is not a model; expected an ONNX file, or Relay text "
-        "beginning with \"#[version\", \"def\", \"fn\" or \"type\"");
+    return NotAModel(
+        InvalidArgument(path +
+                        ": line 1: this text is not a model; expected an ONNX file, or Relay text "
+                        "beginning with \"#[version\", \"def\", \"fn\" or \"type\""),
+        path, bytes);
   }
   auto graph = relay ? ImportRelay(bytes, BaseName(path))
                      : ImportOnnxIn(FolderOf(path), bytes, BaseName(path), options);
   if (!graph.ok()) {
-    return (relay ? graph.status() : WithAdvice(graph.status())).WithContext(path);
+    if (relay) return graph.status().WithContext(path);
+    return NotAModel(WithAdvice(graph.status()).WithContext(path), path, bytes);
   }
   if (relay && !options.ignore_unknown_names) {
     Status status = CheckRelayBindings(*graph, options.bindings);
     if (!status.ok()) return status.WithContext(path);
+  }
+  if (options.precision == Precision::kAsBFloat16) {
+    graph->precision = options.precision;
+    graph->binding_options.emplace_back("--precision bfloat16");
   }
   return graph;
 }

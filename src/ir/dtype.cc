@@ -6,7 +6,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, DataType>, 12> kNames = {{
+constexpr std::array<std::pair<std::string_view, DataType>, 13> kNames = {{
     {"int8", kInt8},
     {"int16", kInt16},
     {"int32", kInt32},
@@ -16,6 +16,7 @@ constexpr std::array<std::pair<std::string_view, DataType>, 12> kNames = {{
     {"uint32", kUInt32},
     {"uint64", {TypeCode::kUInt, 64}},
     {"float16", kFloat16},
+    {"bfloat16", kBFloat16},
     {"float32", kFloat32},
     {"float64", kFloat64},
     {"bool", kBool},
@@ -34,8 +35,9 @@ Result<DataType> ParseDataType(std::string_view name) {
   for (const auto& [known, dtype] : kNames) {
     if (known == name) return dtype;
   }
-  return InvalidArgument("data type '" + std::string(name) +
-                         "', expected int8/16/32/64, uint8/16/32/64, float16/32/64 or bool");
+  return InvalidArgument(
+      "data type '" + std::string(name) +
+      "', expected int8/16/32/64, uint8/16/32/64, float16/32/64, bfloat16 or bool");
 }
 
 }  // namespace tilewright

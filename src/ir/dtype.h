@@ -9,7 +9,8 @@
 
 namespace tilewright {
 
-enum class TypeCode : std::uint8_t { kInt, kUInt, kFloat, kBool };
+/// kFloat: IEEE 754 binary formats. kBFloat: bfloat16, the upper half of a float32.
+enum class TypeCode : std::uint8_t { kInt, kUInt, kFloat, kBool, kBFloat };
 
 /// Element type of a tensor or of a scalar expression. There are no vector types: a vector is a
 /// loop of kind `vectorized`, and the back end chooses its register width.
@@ -17,7 +18,9 @@ struct DataType {
   TypeCode code = TypeCode::kFloat;
   std::uint8_t bits = 32;
 
-  constexpr bool is_float() const { return code == TypeCode::kFloat; }
+  constexpr bool is_float() const { return code == TypeCode::kFloat || code == TypeCode::kBFloat; }
+  /// Floats of 16 bits; operators compute them in float32 and round the result.
+  constexpr bool is_half() const { return is_float() && bits == 16; }
   constexpr bool is_integer() const { return code == TypeCode::kInt || code == TypeCode::kUInt; }
   constexpr bool is_bool() const { return code == TypeCode::kBool; }
   /// Bytes of one element in memory; a bool takes one byte.
@@ -28,6 +31,7 @@ struct DataType {
 inline constexpr DataType kFloat32{TypeCode::kFloat, 32};
 inline constexpr DataType kFloat64{TypeCode::kFloat, 64};
 inline constexpr DataType kFloat16{TypeCode::kFloat, 16};
+inline constexpr DataType kBFloat16{TypeCode::kBFloat, 16};
 inline constexpr DataType kInt8{TypeCode::kInt, 8};
 inline constexpr DataType kInt16{TypeCode::kInt, 16};
 inline constexpr DataType kInt32{TypeCode::kInt, 32};
@@ -44,7 +48,7 @@ inline constexpr std::int64_t kReducedRangeMagnitude = 64;
 /// Returns "float32", "int8", "uint8", "bool", …
 std::string DataTypeName(DataType dtype);
 /// Parses a type name. Errors: kInvalidArgument unless `name` is int8/16/32/64, uint8/16/32/64,
-/// float16/32/64 or bool.
+/// float16/32/64, bfloat16 or bool.
 Result<DataType> ParseDataType(std::string_view name);
 
 }  // namespace tilewright

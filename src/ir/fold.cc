@@ -8,10 +8,12 @@
 namespace tilewright {
 namespace {
 
-std::optional<std::int64_t> FoldDivision(ExprKind kind, std::int64_t a, std::int64_t b) {
+std::optional<std::int64_t> FoldDivision(ExprKind kind, DataType dtype, std::int64_t a,
+                                         std::int64_t b) {
   if (b == 0 || (b == -1 && a == std::numeric_limits<std::int64_t>::min())) return std::nullopt;
-  if (kind == ExprKind::kDiv) return a / b;
-  return kind == ExprKind::kFloorDiv ? FloorDiv(a, b) : FloorMod(a, b);
+  if (kind == ExprKind::kFloorMod) return FloorMod(a, b);
+  // The minimum of a type divided by -1 wraps, as the reference does.
+  return WrapToType(dtype, kind == ExprKind::kDiv ? a / b : FloorDiv(a, b));
 }
 
 std::optional<std::int64_t> FoldShift(ExprKind kind, DataType dtype, std::int64_t a,
@@ -56,7 +58,7 @@ std::optional<std::int64_t> FoldInt(ExprKind kind, DataType dtype, std::int64_t 
     case ExprKind::kDiv:
     case ExprKind::kFloorDiv:
     case ExprKind::kFloorMod:
-      return FoldDivision(kind, a, b);
+      return FoldDivision(kind, dtype, a, b);
     case ExprKind::kMin:
       return a < b ? a : b;
     case ExprKind::kMax:

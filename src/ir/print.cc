@@ -1,4 +1,5 @@
 #include "src/ir/print.h"
+#include "src/ir/open_loop.h"
 
 // Pseudo-code of expressions and statements. Golden tests compare it: change it with care.
 
@@ -191,18 +192,6 @@ void Print(const Expr& expr, int outer, std::string* out) {
   *out += ")";
 }
 
-std::string_view ScopeSuffix(Scope scope) {
-  switch (scope) {
-    case Scope::kGlobal:
-      return " global";
-    case Scope::kLocal:
-      return " local";
-    case Scope::kShared:
-      return " shared";
-  }
-  return "";
-}
-
 std::string TypeText(const BufferNode& buffer) {
   std::string out = DataTypeName(buffer.dtype) + "[";
   for (std::size_t i = 0; i < buffer.shape.size(); ++i) {
@@ -270,7 +259,19 @@ void PrintStmt(const Stmt& stmt, int depth, std::string* out) {
     case StmtKind::kBlock:
       break;
     case StmtKind::kFor:
-      *out += "for " + node.var->name + " in 0.." + std::to_string(node.extent);
+      if (IsLet(node)) {
+        *out += "let " + node.var->name + " = ";
+        Print(node.indices[0], 0, out);
+        *out += ", below " + std::to_string(node.extent) + ":\n";
+        PrintNested(node.body[0], depth, out);
+        return;
+      }
+      *out += "for " + node.var->name + " in 0..";
+      if (node.value) {
+        Print(node.value, 0, out);
+        *out += ", at most ";
+      }
+      *out += std::to_string(node.extent);
       *out += LoopSuffix(node.loop);
       PrintAttributes(node, out);
       *out += ":\n";
@@ -289,7 +290,8 @@ void PrintStmt(const Stmt& stmt, int depth, std::string* out) {
       return;
     case StmtKind::kAllocate:
       *out += "allocate " + node.buffer->name + ": " + TypeText(*node.buffer);
-      *out += ScopeSuffix(node.buffer->scope);
+      *out += " ";
+      *out += ScopeName(node.buffer->scope);
       *out += "\n";
       PrintStmt(node.body[0], depth, out);
       return;
@@ -321,6 +323,18 @@ void PrintStmt(const Stmt& stmt, int depth, std::string* out) {
 }
 
 }  // namespace
+
+std::string_view ScopeName(Scope scope) {
+  switch (scope) {
+    case Scope::kGlobal:
+      return "global";
+    case Scope::kLocal:
+      return "local";
+    case Scope::kShared:
+      return "shared";
+  }
+  return "";
+}
 
 std::string_view LoopSuffix(LoopKind kind) {
   switch (kind) {

@@ -23,7 +23,7 @@ enum class LoopKind : std::uint8_t {
   kThreadX,
   kThreadY,
   kThreadZ,        ///< GPU block
-  kVirtualThread,  ///< striped over one thread (GPU, VTA)
+  kVirtualThread,  ///< iterations interleave in one thread (GPU, VTA)
 };
 
 /// Returns true for loops whose variable is an index of a GPU's grid or block.
@@ -42,7 +42,7 @@ enum class StmtKind : std::uint8_t {
   kAllocate,     ///< buffer is allocated during body[0]
   kCopy,         ///< region copy (below)
   kIntrinsic,    ///< tensor intrinsic (below)
-  kBarrier,      ///< all threads of the block / all engines named by intrinsic
+  kBarrier,      ///< all threads of a GPU block wait, or the VTA engines in `name`
   kPrefetch,     ///< hint: cache line of buffer[indices]; int attribute "locality" 0..3
   kLibraryCall,  ///< a library function computes regions[0] from the others, all whole buffers
 };

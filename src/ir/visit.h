@@ -8,7 +8,7 @@
 
 namespace tilewright {
 
-/// Calls `visit` for every node of an expression, operands after the node that has them.
+/// Calls `visit` for every node of an expression in pre-order.
 template <typename Visit>
 void ForEachNode(const Expr& expr, const Visit& visit) {
   if (!expr) return;
@@ -32,7 +32,7 @@ Expr Substitute(const Expr& expr, const Substitution& substitution);
 /// replacement (null: keep it).
 Expr Rewrite(const Expr& expr, const std::function<Expr(const Expr&)>& change);
 
-/// Returns the statement with other nested statements, as many as it has.
+/// Returns the statement with its nested statements replaced. Requires the same number of them.
 Stmt WithBody(const Stmt& stmt, std::vector<Stmt> body);
 
 /// Applies `change` to the expressions of the statement itself, not of nested statements.

@@ -63,8 +63,9 @@ Result<Tensor> ParseNetpbm(std::string_view bytes) {
   const std::int64_t height = scanner.Number(kMaxSide);
   const std::int64_t most = scanner.Number(65535);
   if (width < 1 || height < 1) {
-    return InvalidArgument(fmt::format("sides of the image, expected 1 to {}", kMaxSide));
+    return InvalidArgument(fmt::format("sides of the image: expected 1 to {}", kMaxSide));
   }
+  if (most < 0) return InvalidArgument("no maximum of the samples, expected 255");
   if (most != 255) {
     return InvalidArgument(fmt::format("samples up to {}, expected a maximum of 255", most));
   }

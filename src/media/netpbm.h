@@ -7,7 +7,7 @@
 
 namespace tilewright {
 
-/// Returns whether the bytes begin like an image that ParseNetpbm supports.
+/// Returns whether the bytes begin like a Netpbm image (P1 to P7); ParseNetpbm supports four kinds.
 bool IsNetpbm(std::string_view bytes);
 
 /// Parses a Netpbm image to uint8 [height, width, channels]: PPM (P6 and P3, 3 channels) and PGM

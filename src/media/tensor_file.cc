@@ -5,13 +5,14 @@
 #include <cstring>
 
 #include "src/base/files/file.h"
+#include "src/base/files/file_kind.h"
 #include "src/media/npy.h"
 
 namespace tilewright {
 namespace {
 
-/// The elements of one shape in the order of the other: nothing moves when dimensions of 1 come and
-/// go, and a flat array is as good as a raw file. Other shapes are most likely another layout.
+/// Returns true if an array of shape `from` has the element order of `to`: `from` is flat, or the
+/// shapes differ only in dimensions of 1. Other shapes are most likely another layout.
 bool SameOrder(std::vector<std::int64_t> from, std::vector<std::int64_t> to) {
   if (from.size() == 1) return true;
   std::erase(from, 1);
@@ -23,9 +24,9 @@ bool SameOrder(std::vector<std::int64_t> from, std::vector<std::int64_t> to) {
 
 Result<Tensor> ReadTensorFile(const std::string& path, const TensorType& type,
                               const ImageOptions& image) {
-  constexpr std::int64_t kMaxAround = 64 << 20;  // a header, or a picture that is scaled down
+  constexpr std::int64_t kMaxAround = 64 << 20;  // a .npy header, or an image larger than the input
   TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(path, type.bytes() + kMaxAround));
-  // Elements may begin with any bytes.
+  // A file of exactly the raw size is raw, even if its first bytes look like an image.
   if (IsDecodableImage(bytes) && static_cast<std::int64_t>(bytes.size()) != type.bytes()) {
     Tensor tensor(type);
     Status status = type.shape.empty() || type.shape[0] != 1
@@ -47,9 +48,11 @@ Result<Tensor> ReadTensorFile(const std::string& path, const TensorType& type,
     return tensor;
   }
   if (static_cast<std::int64_t>(bytes.size()) != type.bytes()) {
-    return InvalidArgument(
+    const Status error = InvalidArgument(
         fmt::format("{}: {} bytes of raw elements, expected {} for {}, a .npy file or a picture",
                     path, bytes.size(), type.bytes(), type.ToString()));
+    return ExplainWrongFile(error, IdentifyBytes(bytes, path), path,
+                            {"raw elements, a .npy file or a picture"});
   }
   Tensor tensor(type);
   std::memcpy(tensor.data(), bytes.data(), bytes.size());

@@ -109,7 +109,7 @@ std::string ConvNetWriter::Activate(const std::string& value, const std::string&
         {value, AddScalar(output + "_min", kFloat32, 0), AddScalar(output + "_max", kFloat32, 6)},
         output);
   } else {
-    AddNode("Relu", {value}, output);  // clamping to 127 follows anyway
+    AddNode("Relu", {value}, output);  // the int8 form clips to 127 afterwards
   }
   return output;
 }
@@ -213,7 +213,7 @@ FeatureMap ConvNetWriter::Add(const std::string& name, const FeatureMap& a, cons
     }
   }
   AddNode("Add", {left, right}, name);
-  // One Clip for both, because ONNX Runtime 1.32 fails on a Relu of int32 directly before a Clip.
+  // One Clip rectifies and saturates: ONNX Runtime 1.32 fails on an int32 Relu before a Clip.
   const std::string value = model_options().int8 ? Narrow(name, name + "_int8", activation)
                                                  : Activate(name, name + "_relu", activation);
   const double keeps = activation == Activation::kNone ? 1 : kReluPowerRatio;

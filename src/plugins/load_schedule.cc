@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "records/package/schedules.h"
+#include "records/validation/schedules.h"
 #include "src/templates/text/text_template.h"
 
 namespace tilewright::plugins {
@@ -29,14 +29,10 @@ void AddSchedulesOf(const Result<records::Store>& store, Registries& registries,
   if (!store.ok()) return;
   const auto texts = records::ScheduleTextsOf(*store);
   if (!texts.ok()) return;
-  for (const auto& [key, text] : *texts) {
-    auto parsed = ParseScheduleText(text, store->path());
-    const Status added = !parsed.ok() ? parsed.status()
-                         : !AcceptScheduleKey(key, *parsed)
-                             ? InvalidArgument("the text of " + key + " is another one's")
-                             : AddParsed(*std::move(parsed), registries);
-    if (!added.ok()) left_out(added.message());
-  }
+  records::ForEachSchedule(
+      *texts, store->path(),
+      [&](ScheduleText schedule) { return AddParsed(std::move(schedule), registries); }, left_out);
+  records::AddOpenTasks(*texts, store->path(), registries.templates, left_out);
 }
 
 }  // namespace tilewright::plugins

@@ -20,7 +20,8 @@ Status CallPlugin(const char* key, const char* function, Call call) {
     return InvalidArgument(std::string(key) + ": " + function +
                            " threw: " + Printable(thrown.what()));
   } catch (...) {
-    return InvalidArgument(std::string(key) + ": " + function + " threw something");
+    return InvalidArgument(std::string(key) + ": " + function +
+                           " threw an exception of unknown type");
   }
 }
 

@@ -100,7 +100,7 @@ void KnobOrder(tw_space* space, const char* name, const std::int64_t* orders, st
     const std::int64_t* order = orders + std::ptrdiff_t{length} * i;
     if (!std::is_permutation(all.begin(), all.end(), order)) {
       return AddKnob(space, InvalidArgument("knob '" + TextOf(name) + "': order " +
-                                            std::to_string(i) + " is no permutation"));
+                                            std::to_string(i) + " is not a permutation"));
     }
   }
   AddKnob(space, Listed(name, KnobKind::kReorder, Rows(orders, length, count)));
@@ -203,7 +203,7 @@ void Refuse(tw_schedule* s, const char* reason) {
 }
 
 void Layouts(tw_schedule* s, const char* data, const char* weight, const char* output) {
-  if (s->changed) return s->schedule.Refuse("layouts: come before what is done to the loops");
+  if (s->changed) return s->schedule.Refuse("layouts: must be set before any loop transformation");
   if (!s->schedule.status().ok()) return;
   s->layouts.data = TextOf(data);
   s->layouts.weight = TextOf(weight);
@@ -246,7 +246,7 @@ void Bind(tw_schedule* s, tw_stage stage, tw_loop loop, std::int32_t thread) {
                                    LoopKind::kThreadX,      LoopKind::kThreadY, LoopKind::kThreadZ,
                                    LoopKind::kVirtualThread};
   if (thread < 0 || thread >= std::ssize(kThreads)) {
-    return s->schedule.Refuse("bind: there is no thread " + std::to_string(thread));
+    return s->schedule.Refuse("bind: " + std::to_string(thread) + " is not a TW_THREAD_ constant");
   }
   Change(s).Bind({stage}, {loop}, kThreads[static_cast<std::size_t>(thread)]);
 }

@@ -160,7 +160,7 @@ std::vector<Point> PluginStrategy::AskPlugin(std::size_t count) {
 }
 
 std::vector<Point> PluginStrategy::Ask(int count) {
-  // At 20 us for each check, Ask returns after seconds at most.
+  // Limits an Ask to about 4 s, at 20 us per check.
   constexpr std::size_t kLookLimit = 200'000;
   count_ = count;
   const auto wanted = static_cast<std::size_t>(std::max(0, count));

@@ -24,7 +24,7 @@ std::map<std::string, Compared> NewestOf(const Document& document) {
   return tasks;
 }
 
-/// Returns the lower end of the interval; a noise of 1 or more gives no lower end.
+/// Returns the lower end of the interval, at least 1 % of the value.
 double LowEnd(double value, double noise) { return value * std::max(0.01, 1 - noise); }
 
 ComparedTask TaskOf(const Compared& here, const Compared& there) {

@@ -36,6 +36,21 @@ struct TrialPoints {
   std::vector<int> noisy;         ///< 1: noisy
 };
 
+/// Trials of a task as rows, those of its races included; thinned like TrialPoints.
+struct TrialTable {
+  std::int64_t all = 0;               ///< number of trials the rows were chosen from
+  std::vector<std::int64_t> trial;    ///< number within the search, from 1; 0 in a race
+  std::vector<std::int64_t> attempt;  ///< 0 in the search, else the number of the race
+  std::vector<double> seconds;
+  std::vector<double> value;  ///< 0 for a failed trial
+  std::vector<double> noise;
+  std::vector<int> noisy;                ///< 1: noisy
+  std::vector<int> outcome;              ///< position in `outcomes`
+  std::vector<int> knobs;                ///< position in TaskPage::knobs
+  std::vector<std::vector<int>> levels;  ///< position of the value on each axis
+  std::vector<std::string> outcomes;     ///< names
+};
+
 /// Share of the variance of log(value) that one knob explains, or the interaction of two knobs.
 struct KnobShare {
   std::string first, second;  ///< second: empty for a single knob
@@ -160,6 +175,7 @@ struct TaskPage {
   BestSteps best;
   TrialPoints points;
   std::vector<KnobTable> knobs;
+  TrialTable table;
   Ranking ranking;
   std::vector<Finalist> finalists;
   std::vector<std::string> metrics;  ///< of a job with several, `metric` first; else empty
@@ -193,11 +209,21 @@ struct PacePage {
   std::vector<double> noise;  ///< median of ok trials, relative; 0: none
 };
 
+/// Limits of the newest run of a job; 0 or empty: none.
+struct JobLimits {
+  std::int64_t trials = 0;
+  double budget_seconds = 0;
+  std::string deadline;
+};
+
 /// Page of one job of one store.
 struct JobPage {
   std::string store, name, graph, target, device, strategy;
   std::string fingerprint;  ///< of the device, complete; not printed
   std::uint64_t seed = 0;
+  std::string command;  ///< command of the newest run; empty: unknown
+  JobLimits limits;
+  std::vector<std::pair<std::string, std::string>> settings;  ///< of the first run, as JSON texts
   bool finished = false;
   double began_unix = 0, ended_unix = 0;
   double wall_seconds = 0;   ///< without pauses
@@ -207,6 +233,9 @@ struct JobPage {
   std::int64_t trials = 0, ok = 0, noisy = 0;
   TimePage time;
   PacePage pace;
+  /// Time of the network over the job: of each task that NetworkTimes counts its default value, or
+  /// the best value so far. BestSteps::trial counts all trials of the search.
+  BestSteps network_best;
   std::vector<Failure> failures;
   std::vector<TaskPage> tasks;
 
@@ -242,6 +271,9 @@ struct Comparison {
 /// One step of a network.
 struct NetworkStep {
   std::string value, op, layout, answer, template_key, config, explanation, where;
+  std::string layer;     ///< name of the operator in the model file, or of its result
+  std::string shape;     ///< of the result: "1x64x56x56"
+  std::string workload;  ///< TaskPage::key of its task; empty: none
   /// In NetworkPage::metric: from its record, or estimated from its roofline; 0: unknown.
   double cost = 0;
   bool estimated = false;
@@ -282,12 +314,26 @@ struct BenchPage {
   std::int64_t CountOf(std::string_view verdict) const;
 };
 
+/// State of a running job.
+struct LivePage {
+  double share = 0;                             ///< done, 0 to 1
+  double elapsed_seconds = 0, eta_seconds = 0;  ///< of this run; eta: 0 if unknown
+  std::int64_t trials = 0;                      ///< of all runs
+  double trials_per_second = 0;                 ///< of this run
+  std::int64_t tasks = 0, finished_tasks = 0;
+  // The newest trial.
+  std::string task, epilogue, target;  ///< as TaskPage has them: key, epilogue, target
+  std::string template_key, config, outcome;
+  double value = 0;  ///< 0: failed
+};
+
 /// Complete contents of a report.
 struct Document {
   std::string title;
   std::string program;  ///< name and version of the program that made it
   double made_unix = 0;
-  bool live = false;  ///< of a running job: the page polls for updates
+  bool live = false;                 ///< of a running job: the page polls for updates
+  std::optional<LivePage> progress;  ///< of a running job with a trial
   std::vector<JobPage> jobs;
   std::optional<Comparison> comparison;
   std::optional<NetworkPage> network;

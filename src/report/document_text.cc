@@ -4,7 +4,9 @@
 
 #include "src/base/format_printable.h"
 #include "src/base/printable.h"
+#include "src/base/text/plural.h"
 #include "src/session/format.h"
+#include "src/session/text_table.h"
 
 namespace tilewright::report {
 namespace {
@@ -22,29 +24,51 @@ std::string SpeedupText(double before, double after) {
   return before > 0 && after > 0 ? FormatPrintable("{:.2f}x", before / after) : "-";
 }
 
-void AppendTasks(const JobPage& job, std::string& text) {
-  text += FormatPrintable("\n{:<38} {:>4} {:>12} {:>12} {:>8} {:>7} {:>7} {:>6}\n", "task", "uses",
-                          "default", "best", "gain", "roofl.", "trials", "tau");
+std::string TimeCell(const TaskPage& task, double value, bool noisy) {
+  return value > 0 ? (noisy ? "~" : "") + ShortValue(task.metric, value) : "-";
+}
+
+/// Returns a table of this width. Text in its cells is printable.
+session::TextTable MakeTable(std::vector<session::TextTable::Column> columns, int width) {
+  return session::TextTable(std::move(columns), width);
+}
+
+void AppendTasks(const JobPage& job, int width, std::string& text) {
+  constexpr int kWithTau = 100;
+  const bool tau = width == 0 || width >= kWithTau;
+  std::vector<session::TextTable::Column> columns = {
+      {"task", false, 20}, {"uses", true},   {"default", true}, {"best", true},
+      {"gain", true},      {"roofl.", true}, {"trials", true},  {"ties", true}};
+  if (tau) columns.push_back({"tau", true});
+  session::TextTable table = MakeTable(std::move(columns), width);
   std::size_t shown = 0;
+  bool noisy = false;
   for (const TaskPage& task : job.tasks) {
     if (++shown > kShownTasks) {
-      text += FormatPrintable("… and {} more\n", job.tasks.size() - kShownTasks);
+      table.AddLines(fmt::format("… and {} more", job.tasks.size() - kShownTasks));
       break;
     }
-    text += FormatPrintable(
-        "{:<38} {:>4} {:>12} {:>12} {:>8} {:>7} {:>7} {:>6}{}{}\n", task.name, task.occurrences,
-        ShortValue(task.metric, task.default_value), ShortValue(task.metric, task.best_value),
+    noisy = noisy || task.noisy;
+    std::vector<std::string> cells = {
+        Printable(task.name),
+        std::to_string(task.occurrences),
+        TimeCell(task, task.default_value, false),
+        TimeCell(task, task.best_value, task.noisy),
         SpeedupText(task.default_value, task.best_value),
-        session::RooflineShareText(task.roofline.bound, task.best_value), task.trials,
-        task.ranking.windows.empty() ? "-" : FormatPrintable("{:.2f}", task.ranking.tau),
-        task.ties.empty() ? "" : "  " + search::TieText(task.ties.size()),
-        task.noisy ? "  disturbed" : "");
+        session::RooflineShareText(task.roofline.bound, task.best_value),
+        std::to_string(task.trials),
+        task.ties.empty() ? "" : std::to_string(task.ties.size() + 1)};
+    if (tau) {
+      cells.push_back(task.ranking.windows.empty() ? "-" : fmt::format("{:.2f}", task.ranking.tau));
+    }
+    table.AddRow(std::move(cells));
   }
   const std::string metric = job.tasks.empty() ? "seconds" : job.tasks.front().metric;
   const search::NetworkTimes times = job.Times();
-  text += FormatPrintable("{:<38} {:>4} {:>12} {:>12} {:>8}\n", session::AllTasksText(times), "",
-                          ShortValue(metric, times.standard), ShortValue(metric, times.best),
-                          SpeedupText(times.standard, times.best));
+  table.AddRow({session::AllTasksText(times), "", ShortValue(metric, times.standard),
+                ShortValue(metric, times.best), SpeedupText(times.standard, times.best)});
+  text += "\n" + table.Take();
+  if (noisy) text += "~ disturbed: measured in noise\n";
 }
 
 /// Appends the fronts of a job with several metrics.
@@ -68,25 +92,26 @@ void AppendFronts(const JobPage& job, std::string& text) {
   }
 }
 
-void AppendJob(const JobPage& job, std::string& text) {
+void AppendJob(const JobPage& job, int width, std::string& text) {
   text += FormatPrintable("{}: job {}{}\n", job.store, job.name,
                           job.graph.empty() ? "" : ", " + job.graph);
   text += FormatPrintable("on {}, target {}\n", job.device, job.target);
-  text += FormatPrintable("{} trials in {} ({:.1f}/s), {} failed, {} disturbed{}\n", job.trials,
-                          ShortDuration(job.time.known() ? job.time.wall : job.wall_seconds),
-                          job.TrialsPerSecond(), job.trials - job.ok, job.noisy,
-                          job.pauses > 0 ? FormatPrintable("; {} pauses of {} left out", job.pauses,
-                                                           ShortDuration(job.pause_seconds))
-                                         : "");
+  text += FormatPrintable(
+      "{} in {} ({:.1f}/s), {} failed, {} disturbed{}\n", Counted(job.trials, "trial"),
+      ShortDuration(job.time.known() ? job.time.wall : job.wall_seconds), job.TrialsPerSecond(),
+      job.trials - job.ok, job.noisy,
+      job.pauses > 0 ? FormatPrintable("; {} of {} left out", Counted(job.pauses, "pause"),
+                                       ShortDuration(job.pause_seconds))
+                     : "");
   if (const TimePage& time = job.time; time.known()) {
     text += FormatPrintable(
-        "time: running {:.0f} % (timing {:.0f} %), building {:.0f} %, learning {:.0f} %, idle "
-        "{:.1f} %\n",
+        "time, activities overlap: running {:.0f} % (timing {:.0f} %), building {:.0f} %, "
+        "learning {:.0f} %; idle {:.1f} %\n",
         Percent(time.running_seconds, time.wall), Percent(time.timing_seconds, time.wall),
         Percent(time.building_seconds, time.wall), Percent(time.learning_seconds, time.wall),
         Percent(time.idle_seconds, time.wall));
   }
-  AppendTasks(job, text);
+  AppendTasks(job, width, text);
   AppendFronts(job, text);
   std::size_t shown = 0;
   for (const Failure& failure : job.failures) {
@@ -95,31 +120,43 @@ void AppendJob(const JobPage& job, std::string& text) {
           FormatPrintable("… and {} more kinds of failure\n", job.failures.size() - kShownFailures);
       break;
     }
-    text += FormatPrintable("{}{} x {}: {}\n  again: {}\n", MultilineText{shown == 1 ? "\n" : ""},
-                            failure.trials, failure.outcome, failure.reason, failure.reproduce);
+    text += FormatPrintable("{}{} x {}: {}\n", MultilineText{shown == 1 ? "\n" : ""},
+                            failure.trials, failure.outcome, failure.reason);
+    // Nothing measures a config of an open task again but its own job.
+    if (!failure.reproduce.empty()) text += FormatPrintable("  again: {}\n", failure.reproduce);
   }
 }
 
-void AppendComparison(const Comparison& comparison, std::string& text) {
-  text += FormatPrintable("\n{} against {}\n{:<38} {:>4} {:>12} {:>12} {:>7} {:>15}\n",
-                          comparison.store, comparison.other, "task", "uses", "this", "other",
-                          "ratio", "95 %");
+void AppendComparison(const Comparison& comparison, int width, std::string& text) {
+  text += FormatPrintable("\n{} against {}\n", comparison.store, comparison.other);
+  session::TextTable table = MakeTable({{"task", false, 20},
+                                        {"uses", true},
+                                        {"this", true},
+                                        {"other", true},
+                                        {"ratio", true},
+                                        {"95 %", true},
+                                        {""}},
+                                       width);
+  const auto range = [](double low, double high) {
+    return fmt::format("{:.2f}-{:.2f}", low, high);
+  };
   for (const ComparedTask& task : comparison.tasks) {
-    text += FormatPrintable("{:<38} {:>4} {:>12} {:>12} {:>6.2f}x {:>15}  {}\n", task.name,
-                            task.occurrences, ShortValue(task.metric, task.value),
-                            ShortValue(task.metric, task.other_value), task.ratio,
-                            FormatPrintable("{:.2f}-{:.2f}", task.low, task.high), task.verdict);
+    table.AddRow({Printable(task.name), std::to_string(task.occurrences),
+                  ShortValue(task.metric, task.value), ShortValue(task.metric, task.other_value),
+                  fmt::format("{:.2f}x", task.ratio), range(task.low, task.high),
+                  Printable(task.verdict)});
   }
   if (comparison.total > 0) {
-    text += FormatPrintable("{:<38} {:>4} {:>12} {:>12} {:>6.2f}x {:>15}\n", "all of these", "",
-                            ShortValue(comparison.metric, comparison.total),
-                            ShortValue(comparison.metric, comparison.other_total),
-                            comparison.other_total / comparison.total,
-                            FormatPrintable("{:.2f}-{:.2f}", comparison.low, comparison.high));
+    table.AddRow({"all of these", "", ShortValue(comparison.metric, comparison.total),
+                  ShortValue(comparison.metric, comparison.other_total),
+                  fmt::format("{:.2f}x", comparison.other_total / comparison.total),
+                  range(comparison.low, comparison.high)});
   }
+  text += table.Take();
   if (!comparison.only_here.empty() || !comparison.only_there.empty()) {
-    text += FormatPrintable("{} tasks only in {}, {} only in {}\n", comparison.only_here.size(),
-                            comparison.store, comparison.only_there.size(), comparison.other);
+    text += FormatPrintable("{} only in {}, {} only in {}\n",
+                            Counted(std::ssize(comparison.only_here), "task"), comparison.store,
+                            comparison.only_there.size(), comparison.other);
   }
 }
 
@@ -131,9 +168,10 @@ void AppendNetwork(const NetworkPage& network, std::string& text) {
     missed += step.miss_cost;
     unknown += step.cost > 0 ? 0 : 1;
   }
-  text += FormatPrintable("\n{}: {} steps, {} by records and estimates", network.graph,
-                          network.steps.size(), ShortValue(network.metric, cost));
-  if (unknown > 0) text += FormatPrintable(" ({} steps unknown)", unknown);
+  text +=
+      FormatPrintable("\n{}: {}, {} by records and estimates", network.graph,
+                      Counted(std::ssize(network.steps), "step"), ShortValue(network.metric, cost));
+  if (unknown > 0) text += FormatPrintable(" ({} unknown)", Counted(unknown, "step"));
   for (const auto& [answer, steps] : network.coverage)
     text += FormatPrintable(", {} {}", steps, answer);
   text += FormatPrintable("; {} layout changes; {:.1f} MB memory\n", network.layout_changes,
@@ -172,13 +210,13 @@ void AppendBench(const BenchPage& bench, std::string& text) {
 
 }  // namespace
 
-std::string ToText(const Document& document) {
+std::string ToText(const Document& document, int width) {
   std::string text;
   for (const JobPage& job : document.jobs) {
     if (!text.empty()) text += "\n";
-    AppendJob(job, text);
+    AppendJob(job, width, text);
   }
-  if (document.comparison) AppendComparison(*document.comparison, text);
+  if (document.comparison) AppendComparison(*document.comparison, width, text);
   if (document.network) AppendNetwork(*document.network, text);
   if (document.bench) AppendBench(*document.bench, text);
   for (const std::string& line : document.missing)

@@ -13,6 +13,7 @@
 #include "src/report/imported_jobs.h"
 #include "src/report/statistics.h"
 #include "src/report/vta_roofline.h"
+#include "src/session/names.h"
 #include "src/target/device.h"
 #include "src/tensor/work.h"
 
@@ -54,6 +55,21 @@ Result<TaskMap> ReadTrials(const records::Store& store, std::int64_t job,
   return tasks;
 }
 
+/// Returns a text without the user information of the addresses in it, which can be a password.
+std::string WithoutCredentials(const std::string& text) {
+  std::string shown;
+  std::size_t from = 0;
+  while (true) {
+    const std::size_t host = text.find("://", from);
+    if (host == std::string::npos) return shown + text.substr(from);
+    const std::size_t begin = host + 3;
+    const std::size_t end = std::min(text.find_first_of("/ '\"", begin), text.size());
+    const std::size_t at = text.rfind('@', end);
+    shown += text.substr(from, begin - from);
+    from = at != std::string::npos && at >= begin && at < end ? at + 1 : begin;
+  }
+}
+
 /// Reads the settings of a job, JSON of any version.
 void ReadSettings(const std::string& settings, JobPage& page) {
   const auto json = ParseJson(settings);
@@ -64,6 +80,10 @@ void ReadSettings(const std::string& settings, JobPage& page) {
   };
   page.graph = text("graph");
   page.strategy = text("strategy");
+  for (const auto& [name, value] : json->items()) {
+    page.settings.emplace_back(
+        name, WithoutCredentials(value.is_string() ? value.get<std::string>() : DumpJson(value)));
+  }
 }
 
 void FillRoofline(const records::Store& store, const TaskTrials& trials, double product_share,
@@ -77,7 +97,7 @@ void FillRoofline(const records::Store& store, const TaskTrials& trials, double 
   if (page.metric != "seconds") return FillVtaRoofline(task, roofline);
   roofline.peaks_of = "the store has no peaks of this device: it was tuned by an earlier version";
   if (!DeviceTraitsOf(task.target).machine_code) {
-    roofline.peaks_of = "nobody has measured the peaks of this device";
+    roofline.peaks_of = "the peaks of this device were not measured";
     return;
   }
   const auto fact = store.Fact(PeaksFact(trials.device()));
@@ -131,11 +151,13 @@ Status ReadLog(const records::Store& store, std::int64_t job, TaskMap& tasks, Jo
   if (log->runs.empty()) {
     document.missing.push_back(
         page.store + ": job " + page.name +
-        " was tuned by an earlier version: how often the network uses each task is not stored "
-        "(taken as once), nor what the time was spent on");
+        " was tuned by an earlier version: the store has no number of uses of each task (each "
+        "counts once), and no time breakdown");
   } else {
     const search::RunEntry& run_entry = log->runs.back();
     page.resolution = run_entry.resolution;
+    page.command = WithoutCredentials(run_entry.command);
+    page.limits = {run_entry.trials, run_entry.budget_seconds, run_entry.deadline};
     for (const search::RunEntry::Task& said : run_entry.tasks) {
       for (const auto& [key, task] : tasks) {
         if (key.starts_with(said.key + "\n" + said.epilogue + "\n")) {
@@ -186,8 +208,8 @@ Status GatherJob(const records::Store& store, const records::Job& job, const Gat
   }
   if (searched && !predicted) {
     document.missing.push_back(store.path() + ": job " + job.name +
-                               " has no predictions: no model was asked (too few trials, or a "
-                               "strategy without one), or it was tuned by an earlier version");
+                               " has no predictions: no cost model was used (too few trials, or "
+                               "a strategy without one), or an earlier version tuned it");
   }
   std::ranges::stable_sort(all, {}, &TrialSummary::finished);
   SetJobSeconds(all, page);
@@ -200,11 +222,23 @@ Status GatherJob(const records::Store& store, const records::Job& job, const Gat
 Status AddJob(const records::Store& store, const TaskMap& tasks, const GatherOptions& options,
               JobPage page, Document& document) {
   page.failures = FailuresOf(tasks);
-  const std::size_t share = options.max_points / tasks.size();
-  const std::size_t points = std::clamp(share, kMinPoints, kMaxPoints);
+  const std::size_t points = std::clamp(options.max_points / tasks.size(), kMinPoints, kMaxPoints);
+  const PageLimits limits = {points, std::min(kMaxRows, points),
+                             std::max(kMinPoints, options.max_listed / tasks.size())};
+  std::vector<session::NamedTask> named;
   for (const auto& [key, task] : tasks) {
-    TaskPage one = task->Page(*options.templates, points, std::min(kMaxRows, points));
+    const Workload& workload = task->task().workload;
+    named.push_back({&workload, {}, session::ExpressionName(page.graph, workload)});
+  }
+  const std::vector<std::string> names = session::DistinctNames(named);
+  std::vector<double> ends;
+  for (const auto& [key, task] : tasks) {
+    for (const TrialSummary& trial : task->seen()) {
+      if (trial.attempt == 0) ends.push_back(trial.seconds);
+    }
+    TaskPage one = task->Page(*options.templates, limits);
     FillRoofline(store, *task, task->BestProductShare(*options.templates), one);
+    one.name = names[page.tasks.size()];
     if (options.finish) TW_RETURN_IF_ERROR(options.finish(*task, one));
     page.tasks.push_back(std::move(one));
   }
@@ -212,8 +246,42 @@ Status AddJob(const records::Store& store, const TaskMap& tasks, const GatherOpt
   std::ranges::stable_sort(page.tasks, std::greater(), [](const TaskPage& task) {
     return static_cast<double>(task.occurrences) * std::max(task.default_value, task.best_value);
   });
+  std::ranges::sort(ends);
+  if (page.wall_seconds > 0) page.network_best = NetworkBestOf(page.tasks, ends);
   document.jobs.push_back(std::move(page));
   return {};
+}
+
+BestSteps NetworkBestOf(const std::vector<TaskPage>& tasks, const std::vector<double>& ends) {
+  struct Step {
+    double seconds = 0, value = 0;
+    std::size_t task = 0;
+  };
+  std::vector<Step> steps;
+  std::vector<double> now(tasks.size(), 0);
+  double total = 0;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const TaskPage& task = tasks[i];
+    if (!(task.default_value > 0) || !(task.best_value > 0)) continue;  // as NetworkTimes
+    now[i] = task.default_value;
+    total += static_cast<double>(task.occurrences) * now[i];
+    for (std::size_t k = 0; k < task.best.value.size(); ++k) {
+      steps.push_back({task.best.seconds[k], task.best.value[k], i});
+    }
+  }
+  BestSteps best;
+  if (!(total > 0)) return best;
+  best = {{0}, {0}, {total}};
+  std::ranges::stable_sort(steps, {}, &Step::seconds);
+  for (const Step& step : steps) {
+    if (step.value >= now[step.task]) continue;
+    total -= static_cast<double>(tasks[step.task].occurrences) * (now[step.task] - step.value);
+    now[step.task] = step.value;
+    best.trial.push_back(std::ranges::upper_bound(ends, step.seconds) - ends.begin());
+    best.seconds.push_back(step.seconds);
+    best.value.push_back(total);
+  }
+  return best;
 }
 
 std::string PeaksFact(const DeviceFingerprint& device) { return "peaks/" + device.ToString(); }

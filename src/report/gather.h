@@ -21,6 +21,8 @@ namespace tilewright::report {
 /// Maximum number of points of all tasks of a report; each task has at least kMinPoints.
 inline constexpr std::size_t kMaxPointsInAll = 60'000;
 inline constexpr std::size_t kMinPoints = 200;
+/// Maximum number of rows of all tables of trials of a job; each task has at least kMinPoints.
+inline constexpr std::size_t kMaxListed = 100'000;
 
 /// Selection of jobs and tasks to gather from a store.
 struct GatherOptions {
@@ -28,6 +30,7 @@ struct GatherOptions {
   /// Name of the job, or the beginning of its name; empty: all jobs with trials.
   std::string job;
   std::size_t max_points = kMaxPointsInAll;
+  std::size_t max_listed = kMaxListed;
   /// Called for each finished task with the data that Page does not contain: the task's trials, for
   /// example to lower the winner. May be null.
   std::function<Status(const TaskTrials& trials, TaskPage& page)> finish;
@@ -56,6 +59,10 @@ Status GatherStore(const std::string& path, const GatherOptions& options, Docume
 /// Sets the seconds of the job for its trials (in the order of their ends). Pauses longer than a
 /// minute and longer than the trial itself are excluded, and counted in the page.
 void SetJobSeconds(std::vector<TrialSummary*>& trials, JobPage& page);
+
+/// Returns JobPage::network_best of tasks whose pages are complete. ends: seconds of all trials of
+/// the search, ascending.
+BestSteps NetworkBestOf(const std::vector<TaskPage>& tasks, const std::vector<double>& ends);
 
 /// Fills JobPage::pace from trials whose seconds are set.
 PacePage PaceOf(const std::vector<TrialSummary*>& trials, double wall_seconds);

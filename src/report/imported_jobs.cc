@@ -34,7 +34,7 @@ Result<Trial> TrialOfImported(const records::ImportedRecord& record, const Targe
   trial.candidate.template_key = record.task;
   const auto ours = options.finish
                         ? records::CandidateOfImported(*options.templates, record, target)
-                        : Result<Candidate>(Unsupported("not asked for"));
+                        : Result<Candidate>(Unsupported("not requested"));
   if (ours.ok()) {
     trial.candidate = *ours;
   } else if (auto config = records::ConfigOfImported(record); config.ok()) {
@@ -99,12 +99,13 @@ Status GatherImported(const records::Store& store, const GatherOptions& options,
   if (!jobs.empty()) {
     document.missing.push_back(
         store.path() +
-        ": imported records, which nobody verified here; logs of AutoTVM tell nothing of default "
-        "configs, predictions, noise beside their runs, or what the time was spent on");
+        ": imported records, not verified here; AutoTVM logs have no default configs, no "
+        "predictions, no time breakdown, and no noise except the spread of their runs");
   }
   if (left_out > 0) {
-    document.missing.push_back(store.path() + ": " + std::to_string(left_out) +
-                               " imported records of operators or targets that are not ours");
+    document.missing.push_back(
+        store.path() + ": " + std::to_string(left_out) +
+        " imported records of unsupported operators or targets are left out");
   }
   return {};
 }

@@ -123,7 +123,13 @@ NetworkPage NetworkOf(const Plan& plan, const std::string& graph, const Document
     const OperatorReport& report =
         stream != nullptr ? plan.StreamOf(*stream).report : planned.report;
     NetworkStep step;
+    const Node& node = plan.graph.node(planned.node);
     step.value = report.value;
+    step.layer = node.source.empty() ? report.value : node.source;
+    for (const std::int64_t size : node.type.shape) {
+      step.shape += (step.shape.empty() ? "" : "x") + std::to_string(size);
+    }
+    step.workload = report.workload_key;
     step.op = report.op.empty() ? planned.report.op : report.op;
     step.layout = report.layout;
     step.template_key = report.template_key;

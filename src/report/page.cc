@@ -12,10 +12,10 @@ namespace {
 
 // Returns a policy that allows only scripts and style sheets of this file, by their hashes, and no
 // network access. Charts set styles of their elements by script, which the policy permits.
-std::string PolicyOf(std::string_view charts, std::string_view script, std::string_view style,
-                     bool live) {
-  return "default-src 'none'; script-src " + ScriptHash(charts) + " " + ScriptHash(script) +
-         "; style-src " + ScriptHash(style) + "; base-uri 'none'; form-action 'none'" +
+std::string PolicyOf(const PageParts& parts, bool live) {
+  return "default-src 'none'; script-src " + ScriptHash(parts.theme) + " " +
+         ScriptHash(parts.charts) + " " + ScriptHash(parts.script) + "; style-src " +
+         ScriptHash(parts.style) + "; base-uri 'none'; form-action 'none'" +
          (live ? "; connect-src 'self'" : "");
 }
 
@@ -89,9 +89,10 @@ Result<std::string> MakePage(const Document& document) {
   TW_RETURN_IF_ERROR(CheckPage());
   const PageParts parts = BuiltInParts();
   const std::string data = EscapeForScript(PageData(document));
-  const std::array<std::pair<std::string_view, std::string>, 5> fills = {{
-      {"{{policy}}", PolicyOf(parts.charts, parts.script, parts.style, document.live)},
+  const std::array<std::pair<std::string_view, std::string>, 6> fills = {{
+      {"{{policy}}", PolicyOf(parts, document.live)},
       {"{{style}}", std::string(parts.style)},
+      {"{{theme}}", std::string(parts.theme)},
       {"{{charts}}", std::string(parts.charts)},
       {"{{data}}", data},
       {"{{script}}", std::string(parts.script)},

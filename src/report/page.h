@@ -10,13 +10,15 @@ namespace tilewright::report {
 
 /// Files that a page consists of, embedded when the program was built.
 struct PageParts {
-  std::string_view html, style, script;
+  std::string_view html, style;
+  std::string_view theme;   ///< script that runs before the body
+  std::string_view script;  ///< of the body
   std::string_view charts;  ///< Chart.js; empty: not available when the program was built
 };
 PageParts BuiltInParts();
 
-/// Checks that pages can be made. Errors: kUnsupported without Chart.js, with the package to
-/// install.
+/// Checks that the program can make pages. Errors: kUnsupported without Chart.js, naming the
+/// package to install.
 Status CheckPage();
 
 /// Returns the JSON that a page draws: that of `report --json`, with names and messages as

@@ -1,11 +1,12 @@
 // HTTP server of the page of a running job.
 //
-// One thread, one poll loop, sockets that never block. A connection is in one of three states: its
+// One thread, one poll loop, sockets that never block. A connection is in one of four states: its
 // head arrives, its request waits (wait=1: an open page sends its next request after each answer,
-// and the server sets the pace), its answer is sent. Each state has a deadline, a head has a
-// maximum size, and the number of connections is limited. At the limit, a new connection replaces
-// the oldest one whose head is incomplete. Therefore connections that send or read slowly, or
-// never, cost the job nothing and block no other reader.
+// and the server sets the pace), its answer is sent, or the rest of its input is discarded. Each
+// state has a deadline, a head has a maximum size, and the number of connections is limited. At the
+// limit, a new connection replaces the oldest answered one, else the oldest one whose head is
+// incomplete, else the oldest. Therefore connections that send or read slowly, or never, cost the
+// job nothing and block no other reader.
 
 #include "src/report/server.h"
 
@@ -30,6 +31,7 @@
 #include <vector>
 
 #include "src/base/clock.h"
+#include "src/base/files/descriptor.h"
 #include "src/base/files/file.h"
 #include "src/base/thread.h"
 #include "src/report/http_request.h"
@@ -39,6 +41,8 @@ namespace {
 
 constexpr double kReaderSeconds = 8;  // an open page sends its next request within this time
 constexpr double kLongestPollSeconds = 1;
+constexpr double kDrainSeconds = 1;  // for a reader to close its end after the answer
+constexpr std::size_t kMaxDrainedBytes = std::size_t{4} << 20;
 constexpr int kBacklog = 32;
 constexpr int kAcceptsPerTurn = 16;
 // Pause of accepting if the system has no descriptor or memory for a connection. The listening
@@ -85,32 +89,15 @@ bool EqualConstantTime(std::string_view a, std::string_view b) {
 }
 
 struct WatchServer::Impl {
-  /// Owner of an open file descriptor; -1: none.
-  class Descriptor {
-   public:
-    explicit Descriptor(int number = -1) : number_(number) {}
-    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-      std::swap(number_, other.number_);
-      return *this;
-    }
-    ~Descriptor() {
-      if (number_ >= 0) ::close(number_);
-    }
-    int number() const { return number_; }
-
-   private:
-    int number_;
-  };
-
   struct Connection {
-    enum class State { kHead, kHeld, kAnswer };
+    enum class State { kHead, kHeld, kAnswer, kDrain };
     Descriptor socket;
     State state = State::kHead;
     double deadline = 0;  // of the state
     std::string received;
     std::string answer;
     std::size_t sent = 0;
+    std::size_t drained = 0;
     bool last = false;  // the answer says how the job ended
     bool done = false;  // to be closed
   };
@@ -131,7 +118,7 @@ struct WatchServer::Impl {
 
   void Wake() {
     const std::uint64_t one = 1;
-    (void)!::write(wake.number(), &one, sizeof one);
+    (void)!::write(wake.get(), &one, sizeof one);
   }
 
   void Reply(Connection& connection, std::string text) {
@@ -182,10 +169,14 @@ struct WatchServer::Impl {
 
   void Receive(Connection& connection) {
     char bytes[4096];
-    const ssize_t got = ::recv(connection.socket.number(), bytes, sizeof bytes, 0);
+    const ssize_t got = ::recv(connection.socket.get(), bytes, sizeof bytes, 0);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
     // The reader has closed the connection; bytes after a complete head are ignored.
     if (got <= 0) connection.done = true;
+    if (got > 0 && connection.state == Connection::State::kDrain) {
+      connection.drained += static_cast<std::size_t>(got);
+      if (connection.drained > kMaxDrainedBytes) connection.done = true;
+    }
     if (got <= 0 || connection.state != Connection::State::kHead) return;
     connection.received.append(bytes, static_cast<std::size_t>(got));
     HttpRequest request;
@@ -205,7 +196,7 @@ struct WatchServer::Impl {
   void Send(Connection& connection) {
     while (connection.sent < connection.answer.size()) {
       const ssize_t sent =
-          ::send(connection.socket.number(), connection.answer.data() + connection.sent,
+          ::send(connection.socket.get(), connection.answer.data() + connection.sent,
                  connection.answer.size() - connection.sent, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (sent < 0 && errno == EINTR) continue;
       if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
@@ -213,29 +204,35 @@ struct WatchServer::Impl {
       if (sent < 0) return;
       connection.sent += static_cast<std::size_t>(sent);
     }
-    // Unread input would turn the close into a reset, and the answer might be lost.
-    (void)::shutdown(connection.socket.number(), SHUT_WR);
-    connection.done = true;
+    // To close with unread input would reset the connection, and the answer might be lost.
+    (void)::shutdown(connection.socket.get(), SHUT_WR);
+    connection.state = Connection::State::kDrain;
+    connection.deadline = clock.MonotonicSeconds() + kDrainSeconds;
     if (!connection.last) return;
     const std::lock_guard lock(mutex);
     sent_final_answer = true;
     told.notify_all();
   }
 
+  std::list<Connection>::iterator LeastNeeded() {
+    for (const auto state : {Connection::State::kDrain, Connection::State::kHead}) {
+      const auto oldest = std::ranges::find(connections, state, &Connection::state);
+      if (oldest != connections.end()) return oldest;
+    }
+    return connections.begin();
+  }
+
   void Accept() {
     for (int i = 0; i < kAcceptsPerTurn; ++i) {
-      Descriptor socket(
-          ::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (socket.number() < 0) {
+      Descriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (socket.get() < 0) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
           accept_from = clock.MonotonicSeconds() + kAcceptPauseSeconds;
         }
         return;
       }
       if (connections.size() >= limits.connections) {
-        auto oldest = std::ranges::find(connections, Connection::State::kHead, &Connection::state);
-        if (oldest == connections.end()) oldest = connections.begin();
-        connections.erase(oldest);
+        connections.erase(LeastNeeded());
       }
       Connection connection;
       connection.socket = std::move(socket);
@@ -264,17 +261,17 @@ struct WatchServer::Impl {
   /// Waits for sockets until `deadline`, and serves those that are ready. accepting: also accepts
   /// new ones.
   void Turn(double deadline, bool accepting) {
-    std::vector<pollfd> waiting = {{wake.number(), POLLIN, 0}};
+    std::vector<pollfd> waiting = {{wake.get(), POLLIN, 0}};
     if (accepting && clock.MonotonicSeconds() < accept_from) {
       accepting = false;
       deadline = std::min(deadline, accept_from);
     }
-    if (accepting) waiting.push_back({listener.number(), POLLIN, 0});
+    if (accepting) waiting.push_back({listener.get(), POLLIN, 0});
     const std::size_t first = waiting.size();
     for (const Connection& connection : connections) {
       const bool answering = connection.state == Connection::State::kAnswer;
       waiting.push_back(
-          {connection.socket.number(), static_cast<short>(answering ? POLLOUT : POLLIN), 0});
+          {connection.socket.get(), static_cast<short>(answering ? POLLOUT : POLLIN), 0});
       deadline = std::min(deadline, connection.deadline);
     }
     const double seconds = std::clamp(deadline - clock.MonotonicSeconds(), 0.0, 10.0);
@@ -285,7 +282,7 @@ struct WatchServer::Impl {
     }
     if (waiting[0].revents != 0) {
       std::uint64_t count = 0;
-      (void)!::read(wake.number(), &count, sizeof count);
+      (void)!::read(wake.get(), &count, sizeof count);
     }
     std::size_t i = first;
     for (Connection& connection : connections) {
@@ -307,7 +304,7 @@ struct WatchServer::Impl {
       if (ending) break;
       Turn(clock.MonotonicSeconds() + kLongestPollSeconds, true);
     }
-    // Readers that do not take the answer now do not get it.
+    // Only connections that are receiving an answer remain.
     std::erase_if(connections, [](const Connection& connection) {
       return connection.state != Connection::State::kAnswer;
     });
@@ -327,9 +324,9 @@ Result<WatchServer> WatchServer::Start(Pages pages, int port, const Limits& limi
   impl->limits = limits;
   impl->token = MakeToken();
   TW_ASSIGN_OR_RETURN(auto listener, ListenOn(port, port));
-  impl->listener = Impl::Descriptor(listener);
-  impl->wake = Impl::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (impl->wake.number() < 0) return Unavailable("--watch: no event descriptor: " + ErrnoReason());
+  impl->listener = Descriptor(listener);
+  impl->wake = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (impl->wake.get() < 0) return Unavailable("--watch: no event descriptor: " + ErrnoReason());
   impl->address = "http://127.0.0.1:" + std::to_string(port) + "/?token=" + impl->token;
   TW_ASSIGN_OR_RETURN(impl->thread, StartThread([self = impl.get()] { self->Loop(); }));
   return WatchServer(std::move(impl));

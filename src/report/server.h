@@ -22,7 +22,7 @@ class WatchServer {
   };
   /// Limits of one server. Every connection answers one request and is closed.
   struct Limits {
-    std::size_t connections = 32;  ///< at once; a further one replaces the oldest incomplete one
+    std::size_t connections = 32;  ///< at once; another replaces an answered or incomplete one
     double head_seconds = 2;       ///< from the connection to the end of the request's head
     double answer_seconds = 10;    ///< for sending the answer
     double long_poll_seconds = 2;  ///< a request with wait=1 is answered after this time

@@ -34,28 +34,6 @@ constexpr std::size_t kLineWindow = 96, kLineLeast = 12;
 constexpr std::size_t kRankWindow = 64, kRankLeast = 16, kMaxRankWindows = 120;
 constexpr std::size_t kBins = 8, kBinLeast = 5;
 constexpr std::size_t kImportanceLeast = 24;  // trials of a template
-constexpr std::size_t kMaxPairs = 6;
-
-/// Compares texts that contain numbers by their values: "[2,16]" before "[10,1]".
-bool NaturalLess(const std::string& a, const std::string& b) {
-  std::size_t i = 0, j = 0;
-  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
-  while (i < a.size() && j < b.size()) {
-    if (!digit(a[i]) || !digit(b[j])) {
-      if (a[i] != b[j]) return a[i] < b[j];
-      ++i, ++j;
-      continue;
-    }
-    std::size_t end_a = i, end_b = j;
-    while (end_a < a.size() && digit(a[end_a])) ++end_a;
-    while (end_b < b.size() && digit(b[end_b])) ++end_b;
-    if (end_a - i != end_b - j) return end_a - i < end_b - j;
-    if (const int order = a.compare(i, end_a - i, b, j, end_b - j); order != 0) return order < 0;
-    i = end_a;
-    j = end_b;
-  }
-  return a.size() - i < b.size() - j;
-}
 
 /// Returns a reason without its numbers, to group similar failures.
 std::string KindOfReason(const std::string& reason) {
@@ -81,43 +59,6 @@ Finalist FinalistOf(const Trial& trial) {
 bool SameCandidate(const Trial& a, const Trial& b) {
   return a.candidate.template_key == b.candidate.template_key &&
          a.candidate.config.values == b.candidate.config.values;
-}
-
-/// Returns knobs, then pairs, by the share of log(value) that they explain.
-std::vector<KnobShare> ImportanceOf(const std::vector<KnobTable::Axis>& axes,
-                                    const std::vector<std::vector<int>>& rows,
-                                    const std::vector<double>& logs) {
-  std::vector<KnobShare> single, pairs;
-  std::vector<std::vector<int>> columns(axes.size());
-  for (std::size_t knob = 0; knob < axes.size(); ++knob) {
-    for (const auto& row : rows) columns[knob].push_back(row[knob]);
-    if (axes[knob].values.size() < 2) continue;
-    single.push_back(
-        {axes[knob].name, "", ExplainedShare(columns[knob], axes[knob].values.size(), logs)});
-  }
-  const auto share_of = [&single](const std::string& name) {
-    const auto found = std::ranges::find(single, name, &KnobShare::first);
-    return found == single.end() ? 0 : found->share;
-  };
-  for (std::size_t a = 0; a < axes.size(); ++a) {
-    for (std::size_t b = a + 1; b < axes.size(); ++b) {
-      const std::size_t width = axes[b].values.size();
-      if (axes[a].values.size() < 2 || width < 2) continue;
-      std::vector<int> both(rows.size());
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        both[i] = columns[a][i] * static_cast<int>(width) + columns[b][i];
-      }
-      const double more = ExplainedShare(both, axes[a].values.size() * width, logs) -
-                          share_of(axes[a].name) - share_of(axes[b].name);
-      if (more > 0.005) pairs.push_back({axes[a].name, axes[b].name, more});
-    }
-  }
-  const auto larger = [](const KnobShare& a, const KnobShare& b) { return a.share > b.share; };
-  std::ranges::stable_sort(single, larger);
-  std::ranges::stable_sort(pairs, larger);
-  if (pairs.size() > kMaxPairs) pairs.resize(kMaxPairs);
-  single.insert(single.end(), pairs.begin(), pairs.end());
-  return single;
 }
 
 /// Returns the time that each trial's score predicted when it was proposed, computed from the
@@ -183,19 +124,10 @@ TaskTrials::TaskTrials(const Task& task, const Epilogue& epilogue)
     : task_(task), epilogue_(epilogue), simulated_(!DeviceTraitsOf(task.target).machine_code) {}
 
 int TaskTrials::KindOf(const Candidate& candidate) {
-  const auto same = [&candidate](const Kind& kind) {
-    return kind.key == candidate.template_key &&
-           kind.names.size() == candidate.config.values.size() &&
-           std::ranges::equal(kind.names, candidate.config.values, {}, {},
-                              [](const auto& value) { return value.first; });
-  };
-  const auto found = std::ranges::find_if(kinds_, same);
+  const auto found = std::ranges::find_if(
+      kinds_, [&candidate](const ConfigLevels& kind) { return kind.Describes(candidate); });
   if (found != kinds_.end()) return static_cast<int>(found - kinds_.begin());
-  Kind kind;
-  kind.key = candidate.template_key;
-  for (const auto& [name, value] : candidate.config.values) kind.names.push_back(name);
-  kind.numbers.resize(kind.names.size());
-  kinds_.push_back(std::move(kind));
+  kinds_.emplace_back(candidate);
   return static_cast<int>(kinds_.size()) - 1;
 }
 
@@ -254,16 +186,7 @@ void TaskTrials::Add(const records::Record& record) {
   const bool ok = trial.outcome == Outcome::kOk && std::isfinite(trial.value) && trial.value > 0;
   if (ok) seen.value = trial.value;
   seen.kind = KindOf(trial.candidate);
-  Kind& kind = kinds_[static_cast<std::size_t>(seen.kind)];
-  seen.row = kind.rows.size();
-  std::vector<int> row;
-  for (std::size_t knob = 0; knob < kind.names.size(); ++knob) {
-    auto& numbers = kind.numbers[knob];
-    const auto next = static_cast<int>(numbers.size());
-    row.push_back(
-        numbers.emplace(trial.candidate.config.values[knob].second.ToString(), next).first->second);
-  }
-  kind.rows.push_back(std::move(row));
+  seen.row = kinds_[static_cast<std::size_t>(seen.kind)].Add(trial.candidate.config);
   seen_.push_back(seen);
   if (ok && trial.verified && trial.attempt == 0) KeepFastest(trial);
   if (ok && trial.verified) KeepForFront(trial);
@@ -286,31 +209,17 @@ void TaskTrials::Add(const records::Record& record) {
   }
 }
 
-KnobTable TaskTrials::TableOf(int kind_number, std::size_t max_rows) const {
-  const Kind& kind = kinds_[static_cast<std::size_t>(kind_number)];
+KnobTable TaskTrials::TableOf(int kind_number, const OrderedAxes& ordered,
+                              std::size_t max_rows) const {
+  const ConfigLevels& kind = kinds_[static_cast<std::size_t>(kind_number)];
   KnobTable table;
-  table.template_key = kind.key;
-  std::vector<std::vector<int>> place(kind.names.size());  // level -> position in order
-  for (std::size_t knob = 0; knob < kind.names.size(); ++knob) {
-    KnobTable::Axis axis{kind.names[knob], {}};
-    for (const auto& [text, level] : kind.numbers[knob]) axis.values.push_back(text);
-    std::ranges::sort(axis.values, NaturalLess);
-    place[knob].resize(axis.values.size());
-    for (std::size_t i = 0; i < axis.values.size(); ++i) {
-      place[knob][static_cast<std::size_t>(kind.numbers[knob].at(axis.values[i]))] =
-          static_cast<int>(i);
-    }
-    table.axes.push_back(std::move(axis));
-  }
+  table.template_key = kind.key();
+  table.axes = ordered.axes;
   std::vector<std::vector<int>> rows;
   std::vector<double> values, logs;
   for (const TrialSummary& trial : seen_) {
     if (trial.kind != kind_number || trial.value <= 0 || trial.attempt != 0) continue;
-    std::vector<int> row = kind.rows[trial.row];
-    for (std::size_t knob = 0; knob < row.size(); ++knob) {
-      row[knob] = place[knob][static_cast<std::size_t>(row[knob])];
-    }
-    rows.push_back(std::move(row));
+    rows.push_back(ordered.PlacesOf(kind.row(trial.row)));
     values.push_back(trial.value);
     logs.push_back(std::log(trial.value));
   }
@@ -326,6 +235,52 @@ KnobTable TaskTrials::TableOf(int kind_number, std::size_t max_rows) const {
     table.value.push_back(values[i]);
   }
   return table;
+}
+
+/// Fills the tables of the knobs, those with the most trials first, and the table of trials.
+void TaskTrials::FillKnobs(const PageLimits& limits, TaskPage& page) const {
+  std::vector<OrderedAxes> ordered;
+  std::vector<std::pair<int, KnobTable>> tables;  // with the template's position
+  for (int kind = 0; kind < static_cast<int>(kinds_.size()); ++kind) {
+    ordered.push_back(kinds_[static_cast<std::size_t>(kind)].OrderAxes());
+    tables.emplace_back(kind, TableOf(kind, ordered.back(), limits.rows));
+  }
+  std::ranges::stable_sort(tables, std::greater(),
+                           [](const auto& table) { return table.second.trials; });
+  std::vector<int> place(kinds_.size());  // of a template in the tables
+  for (auto& [kind, table] : tables) {
+    place[static_cast<std::size_t>(kind)] = static_cast<int>(page.knobs.size());
+    page.knobs.push_back(std::move(table));
+  }
+  std::vector<std::size_t> keep;
+  double best = 0;
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    const double value = seen_[i].value;
+    if (seen_[i].attempt == 0 && (value <= 0 || (best > 0 && value >= best))) continue;
+    if (seen_[i].attempt == 0) best = value;
+    keep.push_back(i);
+  }
+  TrialTable& table = page.table;
+  table.all = std::ssize(seen_);
+  std::int64_t number = 0;
+  std::size_t at = 0;
+  for (const std::size_t i : Subsample(seen_.size(), keep, limits.listed)) {
+    for (; at <= i; ++at) number += seen_[at].attempt == 0 ? 1 : 0;
+    const TrialSummary& trial = seen_[i];
+    const auto kind = static_cast<std::size_t>(trial.kind);
+    const std::string outcome(OutcomeName(trial.outcome));
+    auto known = std::ranges::find(table.outcomes, outcome);
+    if (known == table.outcomes.end()) known = table.outcomes.insert(known, outcome);
+    table.trial.push_back(trial.attempt == 0 ? number : 0);
+    table.attempt.push_back(trial.attempt);
+    table.seconds.push_back(trial.seconds);
+    table.value.push_back(trial.value);
+    table.noise.push_back(trial.noise);
+    table.noisy.push_back(trial.noisy ? 1 : 0);
+    table.outcome.push_back(static_cast<int>(known - table.outcomes.begin()));
+    table.knobs.push_back(place[kind]);
+    table.levels.push_back(ordered[kind].PlacesOf(kinds_[kind].row(trial.row)));
+  }
 }
 
 void TaskTrials::FillSeries(std::size_t max_points, TaskPage& page) {
@@ -409,16 +364,10 @@ void TaskTrials::FillFinalists(const TemplateRegistry& templates, TaskPage& page
   if (race_ && race_->default_seconds > 0) page.default_value = race_->default_seconds;
   for (const TrialSummary& trial : seen_) {
     if (page.default_value > 0) return;
-    const Kind& kind = kinds_[static_cast<std::size_t>(trial.kind)];
-    if (trial.value <= 0 || kind.key != standard.candidate.template_key) continue;
-    bool same = kind.names.size() == standard.candidate.config.values.size();
-    for (std::size_t knob = 0; same && knob < kind.names.size(); ++knob) {
-      const auto& [name, value] = standard.candidate.config.values[knob];
-      const auto level = kind.numbers[knob].find(value.ToString());
-      same = kind.names[knob] == name && level != kind.numbers[knob].end() &&
-             level->second == kind.rows[trial.row][knob];
+    const ConfigLevels& kind = kinds_[static_cast<std::size_t>(trial.kind)];
+    if (trial.value > 0 && kind.IsAt(trial.row, standard.candidate)) {
+      page.default_value = trial.value;
     }
-    if (same) page.default_value = trial.value;
   }
 }
 
@@ -444,8 +393,7 @@ void TaskTrials::FillFront(TaskPage& page) const {
   for (const std::size_t i : ParetoFront(compared)) page.front.push_back(std::move(rows[i]));
 }
 
-TaskPage TaskTrials::Page(const TemplateRegistry& templates, std::size_t max_points,
-                          std::size_t max_rows) {
+TaskPage TaskTrials::Page(const TemplateRegistry& templates, const PageLimits& limits) {
   TaskPage page;
   page.key = task_.workload.Key();
   page.name = session::ShortName(task_.workload);
@@ -464,14 +412,11 @@ TaskPage TaskTrials::Page(const TemplateRegistry& templates, std::size_t max_poi
     page.disturbed_trials += trial.noisy ? 1 : 0;
     ++page.outcomes[std::string(OutcomeName(trial.outcome))];
   }
-  for (const Kind& kind : kinds_) page.templates.push_back(kind.key);
-  FillSeries(max_points, page);
+  for (const ConfigLevels& kind : kinds_) page.templates.push_back(kind.key());
+  FillSeries(limits.points, page);
   FillFinalists(templates, page);
   FillFront(page);
-  for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
-    page.knobs.push_back(TableOf(static_cast<int>(kind), max_rows));
-  }
-  std::ranges::stable_sort(page.knobs, std::greater(), &KnobTable::trials);
+  FillKnobs(limits, page);
   return page;
 }
 

@@ -9,6 +9,7 @@
 #include "records/store.h"
 #include "search/job_log.h"
 #include "src/report/document.h"
+#include "src/report/knob_table.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::report {
@@ -16,6 +17,13 @@ namespace tilewright::report {
 /// Maximum number of points of one task's charts, and of rows of its parallel coordinates.
 inline constexpr std::size_t kMaxPoints = 2000;
 inline constexpr std::size_t kMaxRows = 400;
+
+/// Maximum number of rows of one task's columns.
+struct PageLimits {
+  std::size_t points = kMaxPoints;  ///< of TrialPoints
+  std::size_t rows = kMaxRows;      ///< of KnobTable
+  std::size_t listed = 0;           ///< of TrialTable
+};
 
 /// Data of one trial for the charts.
 struct TrialSummary {
@@ -51,8 +59,7 @@ class TaskTrials {
   void set_occurrences(std::int64_t occurrences) { occurrences_ = occurrences; }
 
   /// Returns the page without code and roofline. Call once, after TrialSummary::seconds are set.
-  /// max_points, max_rows: see TrialPoints and KnobTable.
-  TaskPage Page(const TemplateRegistry& templates, std::size_t max_points, std::size_t max_rows);
+  TaskPage Page(const TemplateRegistry& templates, const PageLimits& limits);
   /// Winner and runner-up, if known; after Page.
   const std::vector<Trial>& leaders() const { return leaders_; }
   /// Returns the products that the best config computes for each product of the task
@@ -65,12 +72,6 @@ class TaskTrials {
   const std::vector<Trial>& spread() const { return spread_; }
 
  private:
-  struct Kind {
-    std::string key;
-    std::vector<std::string> names;                   // of knobs
-    std::vector<std::map<std::string, int>> numbers;  // per knob: text -> level
-    std::vector<std::vector<int>> rows;
-  };
   int KindOf(const Candidate& candidate);
   void KeepFastest(const Trial& trial);
   void KeepForFront(const Trial& trial);
@@ -78,7 +79,8 @@ class TaskTrials {
   void FillSeries(std::size_t max_points, TaskPage& page);
   void FillFinalists(const TemplateRegistry& templates, TaskPage& page);
   void FillFront(TaskPage& page) const;
-  KnobTable TableOf(int kind, std::size_t max_rows) const;
+  KnobTable TableOf(int kind, const OrderedAxes& ordered, std::size_t max_rows) const;
+  void FillKnobs(const PageLimits& limits, TaskPage& page) const;
 
   Task task_;
   Epilogue epilogue_;
@@ -86,7 +88,7 @@ class TaskTrials {
   std::int64_t occurrences_ = 1;
   std::string metric_ = "seconds";
   std::vector<TrialSummary> seen_;
-  std::vector<Kind> kinds_;
+  std::vector<ConfigLevels> kinds_;
   /// Candidate for a front: the last measurement of a config.
   struct Measured {
     std::int64_t attempt = 0;

@@ -24,7 +24,7 @@ Status CudaApi::Check(int code, const char* call) const {
   return Unavailable(std::string(call) + ": " + words + " (" + std::to_string(code) + ")");
 }
 
-CudaFault CudaApi::FaultOf(int code) {
+GridFault CudaApi::FaultOf(int code) {
   switch (code) {
     case 700:  // illegal address
     case 702:  // time limit of the display driver
@@ -35,7 +35,7 @@ CudaFault CudaApi::FaultOf(int code) {
     case 717:  // address of the wrong space
     case 718:  // program counter
     case 719:  // "unspecified launch failure"
-      return CudaFault::kKernelFault;
+      return GridFault::kKernelFault;
     case 4:    // driver being unloaded
     case 46:   // device not available
     case 100:  // no device
@@ -45,9 +45,9 @@ CudaFault CudaApi::FaultOf(int code) {
     case 709:  // context destroyed
     case 802:  // system not ready
     case 999:  // unknown: returned for a device that fell off the bus
-      return CudaFault::kDeviceLost;
+      return GridFault::kDeviceLost;
     default:
-      return CudaFault::kNone;
+      return GridFault::kNone;
   }
 }
 

@@ -7,16 +7,9 @@
 
 #include "src/base/status.h"
 #include "src/runtime/cuda_functions.h"
+#include "src/runtime/grid_session.h"
 
 namespace tilewright {
-
-/// Consequence of a driver error code for this process. From kKernelFault on, the context no longer
-/// works (NVIDIA: sticky errors), and the process must end.
-enum class CudaFault : std::uint8_t {
-  kNone,         ///< success, or an error of this call only
-  kKernelFault,  ///< illegal operation of the kernel: bad address, bad instruction, …
-  kDeviceLost,   ///< failure of the device or its driver, independent of the kernel
-};
 
 /// CUDA driver with its functions (src/runtime/cuda_functions.h).
 class CudaApi : public TwCuda {
@@ -29,7 +22,7 @@ class CudaApi : public TwCuda {
 
   /// Errors: kUnavailable with the call, the driver's text and the code.
   Status Check(int code, const char* call) const;
-  static CudaFault FaultOf(int code);
+  static GridFault FaultOf(int code);
   /// Returns true if launches can be recorded and replayed as a graph (drivers from 11.4 on).
   bool has_graphs() const { return instantiate_graph != nullptr && launch_graph != nullptr; }
 

@@ -20,15 +20,20 @@ constexpr int kNoBinaryForDevice = 209, kNotFoundCode = 500;
 
 }  // namespace
 
-CudaMemory& CudaMemory::operator=(CudaMemory&& other) noexcept {
-  std::swap(release_, other.release_);
-  std::swap(address_, other.address_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
+/// Module and kernels of a program, and the recorded graph with its arguments.
+struct CudaSession::Code final : public GridProgram::Code {
+  CudaHandle module;
+  std::vector<GridLaunch> launches;
+  std::vector<void*> functions;  // one per launch; null for a library call
+  std::vector<GridMemory> scratch;
+  std::vector<std::unique_ptr<CudaFunction>> calls;  // one per launch; null for a kernel
+  CudaHandle replay;                                 // null until it is needed
+  std::int64_t replay_calls = 0;
+  void ForgetArguments() override { replay.reset(); }
+};
 
-CudaMemory::~CudaMemory() {
-  if (release_ != nullptr) (void)release_(address_);
+CudaSession::Code& CudaSession::CodeOf(const GridProgram& program) {
+  return static_cast<Code&>(*program.code());
 }
 
 CudaSession::CudaSession(CudaApi api, CudaDevice device, int handle)
@@ -41,7 +46,7 @@ CudaSession::~CudaSession() {
 }
 
 Status CudaSession::Check(int code, const char* call) {
-  if (fault_ == CudaFault::kNone) fault_ = CudaApi::FaultOf(code);
+  if (fault_ == GridFault::kNone) fault_ = CudaApi::FaultOf(code);
   return api_.Check(code, call);
 }
 
@@ -77,11 +82,12 @@ Status CudaSession::Start() {
   return {};
 }
 
-Result<CudaMemory> CudaSession::Allocate(std::int64_t bytes) {
+Result<GridMemory> CudaSession::Allocate(std::int64_t bytes) {
   std::uint64_t address = 0;
   const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
   TW_RETURN_IF_ERROR(Check(api_.allocate(&address, size), "cuMemAlloc"));
-  return CudaMemory(api_, address, bytes);
+  return GridMemory([release = api_.release](std::uint64_t at) { (void)release(at); }, address,
+                    bytes);
 }
 
 Status CudaSession::Write(std::uint64_t address, std::span<const std::byte> from) {
@@ -97,7 +103,7 @@ Status CudaSession::Fill(std::uint64_t address, std::uint8_t value, std::int64_t
   return Check(api_.fill(address, value, size, stream_.get()), "cuMemsetD8Async");
 }
 
-Result<CudaProgram> CudaSession::Load(const std::string& ptx, std::vector<CudaLaunch> launches) {
+Result<GridProgram> CudaSession::Load(const std::string& ptx, std::vector<GridLaunch> launches) {
   std::array<char, 2048> words{};
   int keys[] = {TW_CUDA_ERROR_LOG, TW_CUDA_ERROR_LOG_BYTES};
   void* values[] = {words.data(), reinterpret_cast<void*>(words.size() - 1)};
@@ -109,38 +115,38 @@ Result<CudaProgram> CudaSession::Load(const std::string& ptx, std::vector<CudaLa
                            (words[0] != 0 ? std::string(": ") + words.data() : ""));
   }
   TW_RETURN_IF_ERROR(Check(code, "cuModuleLoadDataEx"));
-  CudaProgram program;
-  program.module_ = CudaHandle(module, {api_.unload_module});
-  program.launches_ = std::move(launches);
-  for (const CudaLaunch& launch : program.launches_) {
-    program.calls_.emplace_back();
+  auto loaded = std::make_unique<Code>();
+  loaded->module = CudaHandle(module, {api_.unload_module});
+  loaded->launches = std::move(launches);
+  for (const GridLaunch& launch : loaded->launches) {
+    loaded->calls.emplace_back();
     void* function = nullptr;
     if (!launch.library.file.empty()) {
-      TW_RETURN_IF_ERROR(PrepareCall(launch, program));
-      program.functions_.push_back(nullptr);
+      TW_RETURN_IF_ERROR(PrepareCall(launch, *loaded));
+      loaded->functions.push_back(nullptr);
       continue;
     }
     const int found = api_.get_function(&function, module, launch.kernel.c_str());
     if (found == kNotFoundCode) return NotFound("the module has no kernel " + launch.kernel);
     TW_RETURN_IF_ERROR(Check(found, "cuModuleGetFunction"));
     TW_RETURN_IF_ERROR(AllowShared(function, launch));
-    program.functions_.push_back(function);
+    loaded->functions.push_back(function);
   }
-  return program;
+  return GridProgram(std::move(loaded));
 }
 
-Status CudaSession::PrepareCall(const CudaLaunch& launch, CudaProgram& program) {
+Status CudaSession::PrepareCall(const GridLaunch& launch, Code& code) {
   const CudaScratch scratch = [&](std::size_t bytes) -> Result<std::uint64_t> {
     TW_ASSIGN_OR_RETURN(auto memory, Allocate(static_cast<std::int64_t>(bytes)));
-    program.scratch_.push_back(std::move(memory));
-    return program.scratch_.back().address();
+    code.scratch.push_back(std::move(memory));
+    return code.scratch.back().address();
   };
   TW_ASSIGN_OR_RETURN(auto call, PrepareCudaFunction(launch.library, stream_.get(), scratch));
-  program.calls_.back() = std::move(call);
+  code.calls.back() = std::move(call);
   return {};
 }
 
-Status CudaSession::AllowShared(void* function, const CudaLaunch& launch) {
+Status CudaSession::AllowShared(void* function, const GridLaunch& launch) {
   if (launch.shared_bytes == 0) return {};
   const int code = api_.set_function(function, TW_CUDA_MOST_DYNAMIC_SHARED,
                                      static_cast<int>(launch.shared_bytes));
@@ -149,22 +155,23 @@ Status CudaSession::AllowShared(void* function, const CudaLaunch& launch) {
                    " bytes of shared memory");
 }
 
-Status CudaSession::Enqueue(const CudaProgram& program) {
-  std::vector<std::uint64_t> values = program.arguments_;
+Status CudaSession::Enqueue(const GridProgram& program) {
+  const Code& loaded = CodeOf(program);
+  std::vector<std::uint64_t> values = program.arguments();
   std::vector<void*> arguments;
   for (std::uint64_t& value : values) arguments.push_back(&value);
-  for (std::size_t i = 0; i < program.launches_.size(); ++i) {
+  for (std::size_t i = 0; i < loaded.launches.size(); ++i) {
     const auto size = [](std::int64_t extent) { return static_cast<unsigned>(extent); };
-    const CudaLaunch& launch = program.launches_[i];
-    if (program.calls_[i] != nullptr) {
+    const GridLaunch& launch = loaded.launches[i];
+    if (loaded.calls[i] != nullptr) {
       const auto operand = [&](std::size_t k) {
         const auto position = static_cast<std::size_t>(launch.library.operands[k]);
         return position < values.size() ? values[position] : 0;
       };
-      TW_RETURN_IF_ERROR(program.calls_[i]->Enqueue(operand(0), operand(1), operand(2)));
+      TW_RETURN_IF_ERROR(loaded.calls[i]->Enqueue(operand(0), operand(1), operand(2)));
       continue;
     }
-    const int code = api_.launch(program.functions_[i], size(launch.grid[0]), size(launch.grid[1]),
+    const int code = api_.launch(loaded.functions[i], size(launch.grid[0]), size(launch.grid[1]),
                                  size(launch.grid[2]), size(launch.block[0]), size(launch.block[1]),
                                  size(launch.block[2]), size(launch.shared_bytes), stream_.get(),
                                  arguments.data(), nullptr);
@@ -191,7 +198,7 @@ Status CudaSession::Wait(double limit_seconds) {
 }
 
 /// Returns a graph of this many calls, ready to launch.
-Result<CudaHandle> CudaSession::Record(const CudaProgram& program, std::int64_t calls) {
+Result<CudaHandle> CudaSession::Record(const GridProgram& program, std::int64_t calls) {
   TW_RETURN_IF_ERROR(Check(api_.begin_capture(stream_.get(), TW_CUDA_CAPTURE_THREAD_LOCAL),
                            "cuStreamBeginCapture"));
   Status recorded;
@@ -209,21 +216,21 @@ Result<CudaHandle> CudaSession::Record(const CudaProgram& program, std::int64_t 
 }
 
 /// Records the graph for Time, if one is used.
-Status CudaSession::PrepareReplay(CudaProgram& program, std::int64_t calls) {
-  if (program.replay_ != nullptr && program.replay_calls_ == calls) return {};
-  program.replay_.reset();
+Status CudaSession::PrepareReplay(GridProgram& program, std::int64_t calls) {
+  Code& loaded = CodeOf(program);
+  if (loaded.replay != nullptr && loaded.replay_calls == calls) return {};
+  loaded.replay.reset();
   if (calls <= 1 || !api_.has_graphs()) return {};
-  TW_ASSIGN_OR_RETURN(program.replay_, Record(program, calls));
-  program.replay_calls_ = calls;
+  TW_ASSIGN_OR_RETURN(loaded.replay, Record(program, calls));
+  loaded.replay_calls = calls;
   return {};
 }
 
-Result<double> CudaSession::Time(CudaProgram& program, std::int64_t calls, double limit_seconds) {
+Result<double> CudaSession::Time(GridProgram& program, std::int64_t calls, double limit_seconds) {
   TW_RETURN_IF_ERROR(PrepareReplay(program, calls));
   TW_RETURN_IF_ERROR(Check(api_.record_event(start_.get(), stream_.get()), "cuEventRecord"));
-  if (program.replay_ != nullptr) {
-    TW_RETURN_IF_ERROR(
-        Check(api_.launch_graph(program.replay_.get(), stream_.get()), "cuGraphLaunch"));
+  if (void* replay = CodeOf(program).replay.get()) {
+    TW_RETURN_IF_ERROR(Check(api_.launch_graph(replay, stream_.get()), "cuGraphLaunch"));
   } else {
     for (std::int64_t i = 0; i < calls; ++i) TW_RETURN_IF_ERROR(Enqueue(program));
   }

@@ -26,6 +26,7 @@ Status CheckTarget(const Target& target) {
       {"AVX2", needed.avx2 && !here.avx2},
       {"AVX-512", needed.avx512 && !here.avx512},
       {"AVX512-VNNI", needed.avx512_vnni && !here.avx512_vnni},
+      {"AVX512-BF16", needed.avx512_bf16 && !here.avx512_bf16},
       {"AVX-VNNI", needed.avx_vnni && !here.avx_vnni},
       {"AMX", needed.amx_int8 && !here.amx_int8},
       {"NEON", needed.neon && !here.neon},
@@ -62,15 +63,16 @@ Status CheckValues(const TwValue* values, std::int64_t count) {
   return Status();
 }
 
-Status Check(const TwModelFunctions& functions, const char* features) {
+Status Check(const TwModelFunctions& functions, bool open, const char* features) {
   const TwModel* model = functions.model;
   if (model == nullptr || functions.run == nullptr || functions.set_threads == nullptr ||
       functions.release == nullptr || functions.load == nullptr) {
     return Corrupt("the model's functions are missing");
   }
-  if (model->version != TW_MODEL_VERSION) {
+  const std::int64_t expected = open ? TW_OPEN_MODEL_VERSION : TW_MODEL_VERSION;
+  if (model->version != expected) {
     return Unsupported("made for interface version " + std::to_string(model->version) +
-                       ", expected " + std::to_string(TW_MODEL_VERSION));
+                       ", expected " + std::to_string(expected));
   }
   if (model->step_count < 0 || model->step_count > kMaxCount) {
     return Corrupt("the model's tables are invalid");
@@ -142,16 +144,32 @@ Result<LoadedModel> LoadModel(const std::string& given, int set) {
     return NotFound(path + ": it has no shape variant " + std::to_string(set));
   }
   if (functions == nullptr) return InvalidArgument(path + ": this library is not a compiled model");
-  LoadedModel loaded{std::move(library), *functions, {}};
+  LoadedModel loaded{std::move(library), *functions, {}, {}};
   const void* gpu = loaded.library.Symbol("tilewright_gpu_model");
   if (gpu != nullptr) loaded.gpu = *static_cast<const TwGpuFunctions*>(gpu);
+  const void* open = loaded.library.Symbol("tilewright_open");
+  if (open != nullptr) loaded.open = *static_cast<const TwOpenFunctions*>(open);
   // Libraries of older versions lack this list.
   const auto* features = static_cast<const char*>(loaded.library.Symbol("tilewright_features"));
-  Status status = Check(loaded.functions, features);
+  Status status = Check(loaded.functions, open != nullptr, features);
   if (status.ok()) status = LoadParameters(loaded.functions, path);
   if (status.ok()) status = CheckLibraries(loaded.library, suffix);
   if (!status.ok()) return status.WithContext(path);
   return loaded;
+}
+
+Status SetModelSize(const LoadedModel& loaded, const std::string& dimension, std::int64_t size) {
+  const TwOpenDimension* open = loaded.open.dimension;
+  const std::string given = dimension + "=" + std::to_string(size);
+  if (open == nullptr) return InvalidArgument(given + ": the model has no open dimension");
+  if (dimension != open->name) {
+    return InvalidArgument(given + ": the model's open dimension is " + std::string(open->name));
+  }
+  if (size < open->least || size > open->most) {
+    return InvalidArgument(given + ": outside of the library's range, expected a size from " +
+                           std::to_string(open->least) + " to " + std::to_string(open->most));
+  }
+  return ModelStatus(loaded, loaded.open.set_size(&loaded.model(), dimension.c_str(), size));
 }
 
 Status ModelStatus(const LoadedModel& loaded, std::int32_t code) {

@@ -13,7 +13,8 @@ namespace tilewright {
 struct LoadedModel {
   SharedLibrary library;
   TwModelFunctions functions = {};
-  TwGpuFunctions gpu = {};  ///< null unless the model is for a GPU
+  TwGpuFunctions gpu = {};    ///< null unless the model is for a GPU
+  TwOpenFunctions open = {};  ///< null unless a dimension is open
 
   const TwModel& model() const { return *functions.model; }
 };
@@ -31,6 +32,11 @@ int VariantCount(const SharedLibrary& library);
 /// naming library and operator if it calls a library that is missing; kCorrupt if its tables are
 /// invalid.
 Result<LoadedModel> LoadModel(const std::string& path, int set = 0);
+
+/// Sets the size of the open dimension. The model's tables then have the shapes of this size.
+/// Errors: kInvalidArgument if the model has no open dimension of this name, or if the size is
+/// outside of its range; those of ModelStatus.
+Status SetModelSize(const LoadedModel& loaded, const std::string& dimension, std::int64_t size);
 
 /// Converts the code returned by a function of the model.
 /// Errors: kUnavailable for no memory or threads, or a device or library that failed;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "src/base/files/file.h"
+#include "src/base/files/file_kind.h"
 
 namespace tilewright {
 namespace {
@@ -58,8 +59,9 @@ Status CheckMachine(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!ReadAt(file, 0, head.data(), head.size()) ||
       std::memcmp(head.data(), ELFMAG, SELFMAG) != 0) {
-    return InvalidArgument(path +
-                           ": not a shared library; `tilewright compile` makes one of a model");
+    return ExplainWrongFile(
+        InvalidArgument(path + ": not a shared library; `tilewright compile` makes one of a model"),
+        IdentifyFile(path), path, {"a library that `tilewright compile` made"});
   }
   const bool little = head[EI_DATA] == ELFDATA2LSB;
   const int machine = head[EI_NIDENT + (little ? 2 : 3)] | head[EI_NIDENT + (little ? 3 : 2)] << 8;

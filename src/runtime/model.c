@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "src/runtime/cpu_limit.h"
 #include "src/runtime/large_pages.h"
 #include "src/runtime/parameters.h"
 #include "src/runtime/pool.h"
@@ -27,6 +28,7 @@ struct TwModelState {
   void** outputs;
   TwPool* pool;
   int32_t threads;
+  int64_t entries; /* of the open dimension; 1 without one */
   const unsigned char* constants;
   unsigned char* parameters; /* the mapped file; null if there is none */
 };
@@ -108,6 +110,12 @@ static TwModelState* StateOf(const TwModel* model) {
   TwModelState* state = calloc(1, sizeof *state);
   if (state == NULL) return NULL;
   state->threads = (int32_t)model->threads;
+  if (state->threads > 1) {
+    /* More threads than processors of a container would wait for each other. */
+    const int32_t usable = TwUsableCpus();
+    if (usable < state->threads) state->threads = usable;
+  }
+  state->entries = model->open != NULL ? model->open->least : 1;
   state->constants = model->constants;
   *model->state = state;
   return state;
@@ -131,10 +139,13 @@ static int32_t PrepareTensors(const TwModel* model, TwModelState* state) {
 static unsigned char* MakeWorkspace(const TwModel* model, int32_t threads) {
   int64_t needed = 0;
   for (int64_t i = 0; i < model->step_count; ++i) {
-    const TwKernelInfo* info = model->steps[i].info;
-    if (info == NULL) continue;
-    const int64_t bytes = info->workspace_bytes + threads * info->workspace_bytes_per_thread;
-    if (bytes > needed) needed = bytes;
+    const TwOpenStep* open = model->open != NULL ? &model->open->open_steps[i] : NULL;
+    const int64_t kernels = open != NULL ? open->kernel_count : model->steps[i].info != NULL;
+    for (int64_t k = 0; k < kernels; ++k) {
+      const TwKernelInfo* info = open != NULL ? open->infos[k] : model->steps[i].info;
+      const int64_t bytes = info->workspace_bytes + threads * info->workspace_bytes_per_thread;
+      if (bytes > needed) needed = bytes;
+    }
   }
   return Allocate(needed);
 }
@@ -165,6 +176,16 @@ static int32_t PrepareThreads(const TwModel* model, TwModelState* state) {
   return ChangeThreads(model, state, state->threads);
 }
 
+/* Returns the bytes of an input or output with the largest size. */
+static int64_t MostBytes(const TwModel* model, const TwValue* value) {
+  const TwOpenDimension* open = model->open;
+  for (int64_t i = 0; open != NULL && i < open->value_count; ++i) {
+    if (open->values[i].value != value || open->values[i].extent == NULL) continue;
+    return open->most * open->values[i].entry_bytes;
+  }
+  return value->bytes;
+}
+
 static int IsAligned(const void* pointer) { return (uintptr_t)pointer % kAlignment == 0; }
 
 static int32_t Bind(const TwModel* model, const void* const* inputs, void* const* outputs) {
@@ -175,7 +196,7 @@ static int32_t Bind(const TwModel* model, const void* const* inputs, void* const
     state->inputs[i] = inputs[i];
     if (IsAligned(inputs[i])) continue;
     void** copy = &state->input_copies[i];
-    if (*copy == NULL) *copy = Allocate(model->inputs[i].bytes);
+    if (*copy == NULL) *copy = Allocate(MostBytes(model, &model->inputs[i]));
     if (*copy == NULL) return TW_MODEL_NO_MEMORY;
     memcpy(*copy, inputs[i], (size_t)model->inputs[i].bytes);
     state->inputs[i] = *copy;
@@ -185,7 +206,7 @@ static int32_t Bind(const TwModel* model, const void* const* inputs, void* const
     state->outputs[i] = outputs[i];
     if (IsAligned(outputs[i])) continue;
     void** copy = &state->output_copies[i];
-    if (*copy == NULL) *copy = Allocate(model->outputs[i].bytes);
+    if (*copy == NULL) *copy = Allocate(MostBytes(model, &model->outputs[i]));
     if (*copy == NULL) return TW_MODEL_NO_MEMORY;
     state->outputs[i] = *copy;
   }
@@ -196,7 +217,9 @@ static void* Resolve(const TwModel* model, TwPlace place) {
   TwModelState* state = *model->state;
   switch (place.space) {
     case TW_ARENA:
-      return state->arena + place.offset;
+      return state->arena + place.offset * state->entries;
+    case TW_ENTRIES:
+      return &state->entries;
     case TW_CONSTANT:
       return (void*)(uintptr_t)(state->constants + place.offset);
     case TW_INPUT:
@@ -283,6 +306,54 @@ int32_t TwModelSetThreads(const TwModel* model, int32_t threads) {
   if (code == 0 && state->threads != threads) code = ChangeThreads(model, state, threads);
   pthread_mutex_unlock(&lock);
   return code;
+}
+
+static void Resize(const TwOpenDimension* open, int64_t step_count, int64_t size) {
+  for (int64_t i = 0; i < open->value_count; ++i) {
+    const TwOpenValue* value = &open->values[i];
+    if (value->extent == NULL) continue;
+    *value->extent = size * value->entry_extent;
+    value->value->bytes = size * value->entry_bytes;
+  }
+  for (int64_t i = 0; i < step_count; ++i) {
+    const TwOpenStep* from = &open->open_steps[i];
+    TwStep* step = &open->steps[i];
+    step->result_bytes = from->fixed_result_bytes + size * from->entry_result_bytes;
+    step->macs = from->fixed_macs + size * from->entry_macs;
+    step->bytes = from->fixed_bytes + size * from->entry_bytes;
+    if (from->kernel_count == 0) continue;
+    const uint8_t choice = from->choice != NULL ? from->choice[size - 1] : 0;
+    step->kernel = from->kernels[choice];
+    step->info = from->infos[choice];
+  }
+}
+
+int32_t TwModelResize(const TwModel* model, int64_t size) {
+  if (model->open == NULL) return TW_MODEL_NO_SUCH_DIMENSION;
+  if (size < 1 || size > model->open->most) return TW_MODEL_WRONG_SIZE;
+  if (pthread_mutex_lock(&lock) != 0) return TW_MODEL_BUSY;
+  TwModelState* state = StateOf(model);
+  if (state != NULL) {
+    Resize(model->open, model->step_count, size);
+    state->entries = size;
+  }
+  pthread_mutex_unlock(&lock);
+  return state != NULL ? 0 : TW_MODEL_NO_MEMORY;
+}
+
+/* Without strcmp, which libraries for 32-bit Arm cannot link. */
+static int SameText(const char* a, const char* b) {
+  while (*a != 0 && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
+int32_t TwModelSetSize(const TwModel* model, const char* dimension, int64_t size) {
+  if (dimension == NULL) return TW_MODEL_NULL_POINTER;
+  if (model->open == NULL || !SameText(dimension, model->open->name)) {
+    return TW_MODEL_NO_SUCH_DIMENSION;
+  }
+  if (size < model->open->least) return TW_MODEL_WRONG_SIZE;
+  return TwModelResize(model, size);
 }
 
 int32_t TwModelLoad(const TwModel* model, const char* path) {

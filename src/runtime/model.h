@@ -12,12 +12,15 @@ extern "C" {
 #endif
 
 #define TW_MODEL_VERSION 2u
+/** Version of models with an open dimension, which older programs must not run. */
+#define TW_OPEN_MODEL_VERSION 3u
 
 /** Maximum number of places of a step, and of arguments of a GPU launch. src/compiler rejects
  *  models that need more. */
 enum { TW_MODEL_MOST_PLACES = 256 };
 
-enum { TW_ARENA = 0, TW_CONSTANT = 1, TW_INPUT = 2, TW_OUTPUT = 3 };
+/** TW_ENTRIES: the number of entries of an open dimension, an int64_t. */
+enum { TW_ARENA = 0, TW_CONSTANT = 1, TW_INPUT = 2, TW_OUTPUT = 3, TW_ENTRIES = 4 };
 
 /** Location of a tensor: `offset` bytes into the arena, into the constants, or into the caller's
  *  memory for input / output `index`. */
@@ -50,12 +53,47 @@ typedef struct TwStep {
   int64_t result_bytes;       /* in memory */
   int64_t macs;
   int64_t bytes; /* of inputs, constants and the result, each once */
-  /* bit 0: products of 8-bit integers; bits 8 to 15: rows and columns of Winograd's tiles, or 0;
-     bits 16 to 23: rows of the kernel of a convolution in such tiles, or 0 (not known) */
+  /* bit 0: products of 8-bit integers; bit 1: pairs of bfloat16; bits 8 to 15: rows and columns of
+     Winograd's tiles, or 0; bits 16 to 23: rows of the kernel of a convolution in such tiles, or 0
+     (not known) */
   int64_t flags;
 } TwStep;
 
 typedef struct TwModelState TwModelState;
+
+/** Tensor of a model with an open dimension: its table entry, which changes with the size. */
+typedef struct TwOpenValue {
+  TwValue* value;
+  int64_t* extent;      /* of the open dimension; null if the tensor does not have it */
+  int64_t entry_extent; /* with one entry */
+  int64_t entry_bytes;
+} TwOpenValue;
+
+/** Operator of a model with an open dimension. It has one of several kernels for each size. */
+typedef struct TwOpenStep {
+  const TwKernel* kernels; /* null if the operator copies */
+  const TwKernelInfo* const* infos;
+  int64_t kernel_count;
+  const uint8_t* choice;      /* by size - 1; null: the first kernel */
+  int64_t entry_result_bytes; /* what each entry adds; 0 if the result does not have it */
+  int64_t entry_macs;
+  int64_t entry_bytes;
+  int64_t fixed_result_bytes; /* and what does not depend on the size */
+  int64_t fixed_macs;
+  int64_t fixed_bytes;
+} TwOpenStep;
+
+/** Open dimension of a model. Its tensors have it outermost. The tables that it changes are those
+ *  of the model; at first they are those of the least size. Offsets into the arena are for one
+ *  entry. */
+typedef struct TwOpenDimension {
+  const char* name;
+  int64_t least, most;
+  const TwOpenValue* values; /* inputs, outputs and results */
+  int64_t value_count;
+  TwStep* steps;
+  const TwOpenStep* open_steps; /* one for each step */
+} TwOpenDimension;
 
 typedef struct TwModel {
   int64_t version; /* TW_MODEL_VERSION */
@@ -71,8 +109,10 @@ typedef struct TwModel {
   int64_t constant_bytes;
   uint64_t constant_hash; /* hash of the constants, as in the parameter file's header */
   int64_t arena_bytes;
-  int64_t threads;      /* initial number */
+  int64_t threads;      /* initial number; fewer if the process has fewer CPUs (cpu_limit.h) */
   TwModelState** state; /* null until the first run */
+  /* Null unless a dimension is open. Libraries of version 2 may lack this member. */
+  const TwOpenDimension* open;
 } TwModel;
 
 /** Header of a parameter file, little-endian; the constants follow at TW_PARAMETER_OFFSET. */
@@ -105,9 +145,11 @@ enum {
   TW_MODEL_NO_DEVICE_MEMORY = 109,
   TW_MODEL_DEVICE_FAILED = 110,
   /* 111: TW_LIBRARY_FAILED of src/runtime/library.h */
-  TW_MODEL_NOT_ALIGNED = 112,   /* an address on the device */
-  TW_MODEL_BUSY = 113,          /* called by an observer, during the observed run */
-  TW_MODEL_NO_SUCH_SHAPES = 114 /* the library has no variant for these shapes */
+  TW_MODEL_NOT_ALIGNED = 112,       /* an address on the device */
+  TW_MODEL_BUSY = 113,              /* called by an observer, during the observed run */
+  TW_MODEL_NO_SUCH_SHAPES = 114,    /* the library has no variant for these shapes */
+  TW_MODEL_NO_SUCH_DIMENSION = 115, /* the model has no open dimension of this name */
+  TW_MODEL_WRONG_SIZE = 116         /* the size is outside of the dimension's range */
 };
 
 /** Runs a model. inputs and outputs: one pointer per tensor, of any alignment. Returns 0, one of
@@ -127,6 +169,21 @@ void TwModelUnload(const TwModel* model);
 /** Maps the parameter file of a model with separate constants; call it before the first run.
  *  Returns 0 or one of the codes above; after a failure parameters loaded before are kept. */
 int32_t TwModelLoad(const TwModel* model, const char* path);
+
+/** Sets the size of the model's open dimension for later runs: shapes and sizes in its tables are
+ *  then those of this size. Allocates nothing. Returns 0 or one of the codes above; after a failure
+ *  the size is unchanged. No other thread may read the tables at that time. */
+int32_t TwModelSetSize(const TwModel* model, const char* dimension, int64_t size);
+/** As TwModelSetSize of its open dimension, from 1 to its largest size, for checks: one entry runs
+ *  even if the range begins above. */
+int32_t TwModelResize(const TwModel* model, int64_t size);
+
+/** Exported by a library with an open dimension as `tilewright_open`. */
+typedef struct TwOpenFunctions {
+  const TwOpenDimension* dimension;
+  int32_t (*set_size)(const TwModel*, const char*, int64_t);
+  int32_t (*resize)(const TwModel*, int64_t);
+} TwOpenFunctions;
 
 /** Exported by a library as `tilewright_model`, so that programs find it without the model's
  *  name. */

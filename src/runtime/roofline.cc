@@ -80,8 +80,8 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) void Int512() {
   sink = lanes[0];
 }
 
-// The int16 path: multiply-add of pairs and an addition, 16 products per step. Pairs of bytes,
-// their sums and an addition make as many per cycle where two of four units multiply.
+// int16 path: vpmaddwd and vpaddd, 16 products per step. The int8 sequence (vpmaddubsw, vpmaddwd,
+// vpaddd) has the same rate on cores where two of the four vector units multiply.
 __attribute__((target("avx2"))) void Int256() {
   __m256i sum[kChains];
   for (auto& s : sum) s = _mm256_setzero_si256();

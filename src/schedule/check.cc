@@ -16,6 +16,13 @@ Status Refusal(const Schedule::StageInfo& stage, const std::string& reason) {
   return InvalidArgument("stage '" + stage.op.name + "': " + reason);
 }
 
+/// Returns true for an unrolled pair of 16-bit elements inside of a vector loop: the back end makes
+/// one vector of the pairs of all lanes.
+bool IsPairOfLanes(const Schedule::StageInfo& stage, const Schedule::LoopInfo& loop) {
+  return loop.kind == LoopKind::kUnrolled && loop.extent == 2 && !loop.reduction &&
+         stage.op.output->dtype.bytes() == 2;
+}
+
 Status CheckLeaves(const Schedule& schedule, const Schedule::StageInfo& stage) {
   if (stage.leaves.size() > kMaxLeaves) {
     return Refusal(stage, std::to_string(stage.leaves.size()) + " loops, expected at most " +
@@ -28,8 +35,10 @@ Status CheckLeaves(const Schedule& schedule, const Schedule::StageInfo& stage) {
       return Refusal(stage, "vectorized loop '" + loop.name + "' beside a tensorized one");
     }
     const auto inner = stage.leaves.begin() + static_cast<std::ptrdiff_t>(p) + 1;
-    if (std::any_of(inner, stage.leaves.end(),
-                    [&](LoopId other) { return schedule.loop(other).extent > 1; })) {
+    if (std::any_of(inner, stage.leaves.end(), [&](LoopId other) {
+          const auto& nested = schedule.loop(other);
+          return nested.extent > 1 && !IsPairOfLanes(stage, nested);
+        })) {
       return Refusal(stage, "vectorized loop '" + loop.name + "' is not innermost");
     }
   }
@@ -68,6 +77,43 @@ Status CheckPipeline(const Schedule& schedule, const Schedule::StageInfo& stage)
     if (steps == 1) continue;
     return Refusal(stage, "a pipeline of " + std::to_string(stage.pipeline) + " copies, but " +
                               std::to_string(steps) + " steps");
+  }
+  return {};
+}
+
+/// Checks a stage that is kept for later readers. Those run after its consumer, in the loop around
+/// it.
+Status CheckKept(const Schedule& schedule, StageId id) {
+  const auto& stage = schedule.stage(id);
+  const auto& consumer = schedule.stage(stage.consumer);
+  const auto place = [&](StageId other) {
+    return std::ranges::find(schedule.order(), other) - schedule.order().begin();
+  };
+  if (IsBound(schedule)) return Refusal(stage, "kept in a program of a GPU");
+  if (consumer.keep) return Refusal(stage, "kept, and computed in a stage that is kept itself");
+  const bool root = consumer.attach == Attach::kRoot;
+  const auto beside = [&](const Schedule::StageInfo& other) {
+    return !root && other.attach == Attach::kAt && other.consumer == consumer.consumer &&
+           other.at == consumer.at;
+  };
+  for (StageId reader : schedule.order()) {
+    const auto& other = schedule.stage(reader);
+    if (reader == stage.consumer || other.attach == Attach::kInline) continue;
+    const bool reads = std::ranges::any_of(
+        other.loads, [&](const ExprNode* load) { return load->buffer == stage.op.output; });
+    if (!reads) continue;
+    StageId nest = reader;  // computes it in its loops, next to the consumer or around it
+    while (schedule.stage(nest).attach == Attach::kAt && !beside(schedule.stage(nest)) &&
+           (root || nest != consumer.consumer)) {
+      nest = schedule.stage(nest).consumer;
+    }
+    const bool reaches = root ? schedule.stage(nest).attach == Attach::kRoot
+                              : nest == consumer.consumer || beside(schedule.stage(nest));
+    if (!reaches || place(nest) <= place(stage.consumer)) {
+      return Refusal(stage, "kept, but stage '" + other.op.name +
+                                "' does not read it after stage '" + consumer.op.name +
+                                "' in the same loop");
+    }
   }
   return {};
 }
@@ -180,6 +226,14 @@ bool FeedsArgReduction(const Schedule& schedule, StageId stage) {
   return extreme && compared;
 }
 
+bool IsBound(const Schedule& schedule) {
+  for (std::size_t i = 0; i < schedule.loop_count(); ++i) {
+    const LoopKind kind = schedule.loop({static_cast<int>(i)}).kind;
+    if (IsThreadLoop(kind) || IsBlockLoop(kind)) return true;
+  }
+  return false;
+}
+
 bool ComputedInside(const Schedule& schedule, StageId stage, StageId consumer,
                     std::size_t position) {
   while (schedule.stage(stage).attach == Attach::kAt) {
@@ -203,7 +257,7 @@ Status CheckSchedule(const Schedule& schedule) {
     TW_RETURN_IF_ERROR(CheckLeaves(schedule, stage));
     if (stage.attach == Attach::kAt) {
       TW_RETURN_IF_ERROR(CheckAttachPoint(schedule, stage));
-      TW_RETURN_IF_ERROR(CheckReaders(schedule, id));
+      TW_RETURN_IF_ERROR(stage.keep ? CheckKept(schedule, id) : CheckReaders(schedule, id));
       TW_RETURN_IF_ERROR(CheckPipeline(schedule, stage));
     }
     TW_RETURN_IF_ERROR(CheckParallel(schedule, id));

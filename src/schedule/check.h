@@ -14,6 +14,9 @@ bool ComputedInside(const Schedule& schedule, StageId stage, StageId consumer,
 /// Code that computes a value twice may round it differently, and the search would not find it.
 bool FeedsArgReduction(const Schedule& schedule, StageId stage);
 
+/// Returns true if a loop is bound to threads or blocks of a GPU.
+bool IsBound(const Schedule& schedule);
+
 /// Returns the position of a loop among the leaves of a stage, or -1.
 int LeafPosition(const Schedule::StageInfo& stage, LoopId loop);
 

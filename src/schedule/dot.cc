@@ -40,6 +40,8 @@ int ExactBits(DataType type) {
       return type.bits;
     case TypeCode::kFloat:
       return type.bits == 16 ? 11 : type.bits == 32 ? 24 : 53;
+    case TypeCode::kBFloat:
+      return 8;
     case TypeCode::kBool:
       return 0;
   }
@@ -52,6 +54,7 @@ bool KeepsValues(DataType from, DataType to) {
   if (from.is_bool() || to.is_bool()) return false;
   if (from.is_float() && !to.is_float()) return false;
   if (from.code == TypeCode::kInt && to.code == TypeCode::kUInt) return false;
+  if (from == kBFloat16 && to == kFloat16) return false;  // of a smaller range
   return ExactBits(from) <= ExactBits(to);
 }
 
@@ -131,7 +134,7 @@ std::optional<ProductTypes> TypesOfIntrinsic(std::string_view name) {
 }
 
 Result<DotOperands> MatchProducts(const ComputeOp& op, const ProductTypes& types) {
-  if (op.combiner != Combiner::kSum) return InvalidArgument("the stage is no sum");
+  if (op.combiner != Combiner::kSum) return InvalidArgument("the stage is not a sum");
   if (op.output->dtype != types.acc) {
     return InvalidArgument("the sum is " + DataTypeName(op.output->dtype) + ", expected " +
                            DataTypeName(types.acc));
@@ -141,7 +144,7 @@ Result<DotOperands> MatchProducts(const ComputeOp& op, const ProductTypes& types
   if (body->kind != ExprKind::kMul) return InvalidArgument("the stage sums no products");
   DotOperands operands{WithoutWidening(body->args[0]), WithoutWidening(body->args[1])};
   if (operands.a->kind != ExprKind::kLoad || operands.b->kind != ExprKind::kLoad) {
-    return InvalidArgument("a factor is no load, nor one that is converted without a loss");
+    return InvalidArgument("a factor is neither a load nor a lossless cast of one");
   }
   const auto fits = [&] { return operands.a.dtype() == types.a && operands.b.dtype() == types.b; };
   if (!fits()) std::swap(operands.a, operands.b);

@@ -6,8 +6,10 @@ namespace tilewright {
 namespace {
 
 constexpr std::array kDotIntrinsics = {
+    DotIntrinsic{"dot2.bf16", 2, kBFloat16, kBFloat16, kFloat32},
     DotIntrinsic{"dot2.s16", 2, kInt16, kInt16, kInt32},
     DotIntrinsic{"dot4.s8s8", 4, kInt8, kInt8, kInt32},
+    DotIntrinsic{"dot4.s8u8", 4, kInt8, kUInt8, kInt32},
     DotIntrinsic{"dot4.u8s8", 4, kUInt8, kInt8, kInt32},
     DotIntrinsic{"taps4.u8s8", 4, kUInt8, kInt8, kInt32, true},
 };

@@ -25,6 +25,8 @@ struct DotIntrinsic {
 /// Returns the intrinsic of a name:
 /// "dot4.u8s8": uint8 x int8 -> int32, depth 4 (vpdpbusd, udot-like, dp4a).
 /// "dot4.s8s8": int8 x int8 -> int32, depth 4 (dp4a, sdot; several instructions on x86).
+/// "dot4.s8u8": int8 x uint8 -> int32, the factors of dot4.u8s8 in the other order.
+/// "dot2.bf16": bfloat16 x bfloat16 -> float32, depth 2 (vdpbf16ps, two multiply-adds).
 /// "dot2.s16": int16 x int16 -> int32, depth 2 (vpmaddwd + add, vpdpwssd).
 /// "taps4.u8s8": uint8 x int8 -> int32, four taps of each lane (a shuffle and vpdpbusd).
 /// The number of lanes is the extent of the vectorized axis; it follows from the place of the

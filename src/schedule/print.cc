@@ -17,6 +17,7 @@ std::string Schedule::ToString() const {
     if (info.attach == Attach::kAt) {
       out += " at " + stage(info.consumer).op.name + "." + loop(info.at).name;
     }
+    if (info.keep) out += " kept";
     if (info.scope == Scope::kLocal) out += " local";
     if (info.scope == Scope::kShared) out += " shared";
     if (info.skip_zero_taps) out += " skip_zero_taps";

@@ -95,6 +95,10 @@ class Schedule {
   /// Computes `stage` inside `loop` of a stage that reads it, or in which its readers are already
   /// computed. Computes only the part that is needed there.
   void ComputeAt(StageId stage, StageId consumer, LoopId loop);
+  /// Keeps all that is computed of a stage inside a loop of its reader, so that stages which run
+  /// after that reader, in the same loop around it, can read it, too. The parts of all iterations
+  /// must be the whole that those stages read. Call after ComputeAt.
+  void Keep(StageId stage);
   void ComputeInline(StageId stage);
   /// Adds a stage that computes the value of `stage` into memory of the given scope; `stage`
   /// becomes a copy of it. Call before splitting.
@@ -153,6 +157,7 @@ class Schedule {
     kCallLibrary,
     kPipeline,  ///< number: copies
     kPadRows,   ///< number: rows, more: elements
+    kKeep,
   };
   struct Step {
     Primitive primitive = Primitive::kSplit;
@@ -203,6 +208,7 @@ class Schedule {
     Attach attach = Attach::kRoot;
     StageId consumer;
     LoopId at;
+    bool keep = false;  ///< its memory is allocated where `consumer` is computed
     LoopId tensorized;
     std::string intrinsic;
     std::vector<PrefetchInfo> prefetches;

@@ -2,24 +2,13 @@
 
 #include <algorithm>
 
+#include "src/ir/print.h"
 #include "src/ir/visit.h"
 #include "src/schedule/check.h"
 #include "src/schedule/schedule.h"
 
 namespace tilewright {
 namespace {
-
-std::string_view ScopeName(Scope scope) {
-  switch (scope) {
-    case Scope::kGlobal:
-      return "global";
-    case Scope::kLocal:
-      return "local";
-    case Scope::kShared:
-      return "shared";
-  }
-  return "";
-}
 
 bool Reads(const Schedule::StageInfo& stage, const Buffer& buffer) {
   return std::ranges::any_of(stage.loads,
@@ -113,10 +102,24 @@ void Schedule::ComputeAt(StageId stage, StageId consumer, LoopId loop) {
   }
   StageInfo& info = Mutable(stage);
   info.attach = Attach::kAt;
+  info.keep = false;
   info.consumer = consumer;
   info.at = loop;
   steps_.push_back(
       {.primitive = Primitive::kComputeAt, .stage = stage, .other = consumer, .loops = {loop}});
+}
+
+void Schedule::Keep(StageId stage) {
+  if (!Usable(stage, "keep")) return;
+  const StageInfo& info = this->stage(stage);
+  if (info.attach != Attach::kAt) {
+    RefuseStage(stage, "keep", "it is not computed in a loop of its reader");
+  } else if (info.op.combiner != Combiner::kNone) {
+    RefuseStage(stage, "keep", "it is a reduction");
+  } else {
+    Mutable(stage).keep = true;
+    steps_.push_back({.primitive = Primitive::kKeep, .stage = stage});
+  }
 }
 
 void Schedule::ComputeInline(StageId stage) {
@@ -251,7 +254,7 @@ void Schedule::SkipZeroTaps(StageId stage) {
   if (!Usable(stage, "skip_zero_taps")) return;
   const Combiner combiner = this->stage(stage).op.combiner;
   if (combiner != Combiner::kSum && combiner != Combiner::kMax) {
-    RefuseStage(stage, "skip_zero_taps", "the stage is no sum or maximum");
+    RefuseStage(stage, "skip_zero_taps", "the stage is not a sum or maximum");
     return;
   }
   Mutable(stage).skip_zero_taps = true;

@@ -316,6 +316,8 @@ void Summarizer::Need(const ExprNode& load, const Schedule::StageInfo& reader, c
                       StageId producer) {
   const auto& info = schedule_.stage(producer);
   if (info.attach != Schedule::Attach::kAt) return;
+  const bool later = info.keep && reader.op.output != schedule_.stage(info.consumer).op.output;
+  if (later) return;  // reads what the consumer's loops made
   View& needed = ViewOf(producer);
   const Levels inside = InteriorOf(info, PrefixOf(info));
   const bool first = needed.extent.empty();
@@ -370,7 +372,7 @@ SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices,
   if (producer.index >= 0) {
     const auto& info = schedule_.stage(producer);
     access.scope = info.scope;
-    if (info.attach == Schedule::Attach::kAt) {
+    if (info.attach == Schedule::Attach::kAt && !info.keep) {
       shape = ViewOf(producer).extent;
       whole = ViewOf(producer).whole;
       whole.resize(shape.size());  // not read

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "src/base/status.h"
-#include "src/runtime/cuda_driver.h"
+#include "src/target/cpu.h"
 #include "src/target/target.h"
 
 namespace tilewright {
@@ -12,7 +12,7 @@ class ModelLibrary;
 
 namespace tilewright::session {
 
-/// Device that code for CUDA runs on, as option `--device` names it.
+/// Device that code for CUDA or OpenCL runs on, by a number, or "simt".
 struct DeviceChoice {
   /// Number of a GPU, or "simt", the emulator of its threads. Empty: the first GPU.
   std::string device;
@@ -26,11 +26,11 @@ struct DeviceChoice {
 
   struct Gpu {
     int ordinal = 0;
-    CudaDevice device;
+    DeviceFingerprint device;
   };
-  /// Finds the GPU. target: of CUDA.
-  /// Errors: those of CudaDevices; kNotFound if there is no such device; kUnsupported if it cannot
-  /// run the target's code.
+  /// Finds the device. target: of CUDA or OpenCL.
+  /// Errors: those of CudaDevices or OpenClDevices; kNotFound if there is no such device;
+  /// kUnsupported if it cannot run the target's code.
   Result<Gpu> Find(const Target& target) const;
   /// Returns the device whose records serve the target. For a target without grids, returns
   /// DeviceFor's. Otherwise returns the named GPU; without a name, the first local GPU that can run
@@ -40,7 +40,7 @@ struct DeviceChoice {
   /// Checks that a local device, not the emulator, can run code for the target.
   /// Errors: those of Find and Check.
   Status CheckRuns(const Target& target) const;
-  /// Errors: kInvalidArgument if a device was given. Only code for CUDA has one.
+  /// Errors: kInvalidArgument if a device was given. Only code for CUDA and OpenCL has one.
   Status CheckUnused() const;
   /// Opens a compiled library on the device. threads: 0 keeps the compiled number. set: shape
   /// variant.

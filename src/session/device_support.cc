@@ -36,7 +36,7 @@ Status CheckCpu(const Target& target) {
 }
 
 Status CompleteCpu(const std::string& /*vta_config*/, Target& target) {
-  return CheckCpu(target).WithContext("--target");
+  return CheckCpu(target).WithContext("target");
 }
 
 MachinePeaks CpuPeaks(const Target& target) {
@@ -47,41 +47,49 @@ MachinePeaks CpuPeaks(const Target& target) {
 /// Returns lower bounds in seconds.
 std::vector<RooflineBound> CpuBounds(const Tasks& tasks, const Target& target,
                                      const MachinePeaks& peaks) {
+  const auto features = FeaturesOf(target);
   std::vector<RooflineBound> bounds;
   for (const search::TuneTask& task : tasks) {
     const Workload& w = task.task.workload;
-    bounds.push_back(RooflineOf(peaks, w.macs(), WorkOf(w).bytes, !w.data.dtype.is_float(),
+    // Two products of bfloat16 take the time of one multiply-add of float32.
+    const bool pairs = w.data.dtype == kBFloat16 && features.ok() && features->avx512_bf16;
+    const std::int64_t operations = pairs ? w.macs() / 2 : w.macs();
+    bounds.push_back(RooflineOf(peaks, operations, WorkOf(w).bytes, !w.data.dtype.is_float(),
                                 target.num_threads()));
   }
   return bounds;
 }
 
 Status CompleteCuda(const std::string& /*vta_config*/, Target& target) {
-  return ComputeCapabilityOf(target).status().WithContext("--target");
+  return ComputeCapabilityOf(target).status().WithContext("target");
 }
 
 Status FindGpu(const Target& target, const DeviceChoice& device,
                measure::ProcessMeasurerSettings& settings) {
   TW_ASSIGN_OR_RETURN(auto gpu, device.Find(target));
-  settings.device = FingerprintOf(gpu.device);
+  settings.device = gpu.device;
   settings.runner.cuda.ordinal = gpu.ordinal;
   return {};
 }
+
+/// Code for OpenCL takes any device; the driver compiles it.
+Status CompleteOpenCl(const std::string& /*vta_config*/, Target& /*target*/) { return {}; }
 
 Status CompleteVta(const std::string& vta_config, Target& target) {
   if (!vta_config.empty()) {
     TW_ASSIGN_OR_RETURN(auto design, ReadDesign(vta_config));
     const std::string model = target.Option("model", design.Model());
     if (model != design.Model()) {
-      return InvalidArgument("--target: -model=" + model + ", but --vta-config describes " +
+      return InvalidArgument("target: -model=" + model + ", but the design describes " +
                              design.Model());
     }
     target.SetOption("model", model);
   }
   if (target.Option("model").empty()) {
     return InvalidArgument(
-        "--target: a VTA needs its design: --vta-config with a file or a shipped one's name such "
-        "as sim, or -model=...");
+        "vta-config: a VTA needs its design, a file or a shipped one's name such as sim, or "
+        "-model=... "
+        "in the target");
   }
   return ToStatus(VtaTargetOf(target));
 }
@@ -115,6 +123,10 @@ constexpr std::array kSupported = {
     DeviceTableRow<DeviceSupport>{
         "cuda",
         {.complete = &CompleteCuda, .find = &FindGpu, .only_here = "a GPU is one of this machine"}},
+    DeviceTableRow<DeviceSupport>{"opencl",
+                                  {.complete = &CompleteOpenCl,
+                                   .find = &FindGpu,
+                                   .only_here = "an OpenCL device is one of this machine"}},
     DeviceTableRow<DeviceSupport>{
         "vta",
         {.complete = &CompleteVta,

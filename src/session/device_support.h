@@ -15,10 +15,10 @@ namespace tilewright::session {
 /// Functions and properties that the program needs of a device in addition to its traits
 /// (src/target/device.h).
 struct DeviceSupport {
-  /// Completes a target as written, with the design of --vta-config if given, and checks that code
+  /// Completes a target as written, with the design of vta_config if given, and checks that code
   /// can be generated for it. Errors: those that ParseTarget documents.
   Status (*complete)(const std::string& vta_config, Target& target);
-  /// True if --vta-config describes the device.
+  /// True if vta_config describes the device.
   bool takes_design = false;
   /// Sets the device that trials are measured on. Null: DeviceFor's device.
   /// Errors: the reason if this machine has no such device.

@@ -6,12 +6,14 @@
 #include <cmath>
 
 #include "src/base/hash.h"
+#include "src/base/text/plural.h"
 #include "src/tensor/layout.h"
+#include "src/tensor/open_workload.h"
 
 namespace tilewright::session {
 namespace {
 
-/// Returns the sizes of a tensor without blocks: a block is multiplied into its dimension.
+/// Returns the logical shape of a tensor: the parts of a blocked dimension are multiplied.
 std::vector<std::int64_t> PlainSizes(const TensorType& type, const std::string& text) {
   const auto layout = Layout::Parse(text);
   return layout.ok() && layout->parts().size() == type.shape.size() ? layout->Unpack(type.shape)
@@ -30,10 +32,15 @@ std::string ShortName(const Workload& workload) {
   if (auto conv = ConvShapeOf(workload); conv.ok()) {
     std::string name =
         fmt::format("{} {}->{} {}x{}", workload.op_name(), conv->c, conv->k, conv->r, conv->s);
-    if (conv->stride_h != 1 || conv->stride_w != 1) name += fmt::format(" s{}", conv->stride_h);
+    if (conv->stride_h != conv->stride_w) {
+      name += fmt::format(" s{}x{}", conv->stride_h, conv->stride_w);
+    } else if (conv->stride_h != 1) {
+      name += fmt::format(" s{}", conv->stride_h);
+    }
     if (conv->n != 1) name += fmt::format(" n{}", conv->n);
     return name + fmt::format(" {}x{}", conv->h, conv->w);
   }
+  if (IsOpen(workload)) return OpenNameOf(workload);
   if (workload.op == OpKind::kExpression) {
     // The key is too long for a name; a hash distinguishes expressions.
     const std::string hash = HexOf(Fnv1a64(workload.Key())).substr(0, 8);
@@ -60,7 +67,7 @@ std::string ShortSeconds(double seconds) {
 std::string ShortValue(std::string_view metric, double value) {
   if (metric == "seconds") return ShortSeconds(value);
   if (value <= 0) return "-";
-  // Code of a kernel is small.
+  // Small sizes, such as those of kernel code, are in kB.
   if (metric.ends_with("bytes") && value < 1e5) return fmt::format("{:.3f} kB", value * 1e-3);
   if (metric.ends_with("bytes")) return fmt::format("{:.3f} MB", value * 1e-6);
   if (metric == "joules") return ShortJoules(value);
@@ -76,8 +83,8 @@ std::string ShortDuration(double seconds) {
 
 std::string AllTasksText(const search::NetworkTimes& times) {
   if (times.without == 0) return "all tasks, as often as they are used";
-  return fmt::format("{} of {} tasks ({} without a time)", times.with, times.with + times.without,
-                     times.without);
+  return fmt::format("{} of {} ({} without a time)", times.with,
+                     Counted(times.with + times.without, "task"), times.without);
 }
 
 std::string RooflineShareText(double bound, double value) {

@@ -22,7 +22,7 @@ Status CheckRunsThere(const Target& target, const std::string& own) {
   const std::string code = ArchitectureOf(target), there = ArchitectureOf(board);
   if (code == there) return {};
   const bool narrower = code == "arm" && there == "aarch64";
-  return InvalidArgument("--target: code for " + code + ", but --runner is on " + there +
+  return InvalidArgument("target: code for " + code + ", but the runner is on " + there +
                          (narrower ? ", expected a runner of 32 bits there" : ""));
 }
 
@@ -30,9 +30,9 @@ Status CheckRunsThere(const Target& target, const std::string& own) {
 Status CheckRunsHere(const Target& target) {
   if (!DeviceTraitsOf(target).machine_code || ArchitectureOf(target) == HostArchitecture())
     return {};
-  return InvalidArgument("--target: code for " + target.Option("mtriple") +
-                         " does not run on this machine, expected " +
-                         "--runner 'ssh board tilewright-runner' beside it");
+  return InvalidArgument("runner: code for " + target.Option("mtriple") +
+                         " does not run on this machine, expected a runner such as " +
+                         "'ssh board tilewright-runner'");
 }
 
 /// Returns the path of the file of probe baselines, in the folder of the user's store; empty
@@ -52,10 +52,10 @@ Status Runners::Connect(std::string& target) {
   if (!elsewhere()) return {};
   for (const std::string& command : commands) {
     auto asked = measure::ProbeRunner(command);
-    if (!asked.ok()) return asked.status().WithContext("--runner");
+    if (!asked.ok()) return asked.status().WithContext("runner");
     if (identity.has_value() && identity->device != asked->device) {
       return InvalidArgument(
-          "--runner: '" + command + "' is " + asked->device.ToString() + ", the one before is " +
+          "runner: '" + command + "' is " + asked->device.ToString() + ", the one before is " +
           identity->device.ToString() +
           "; expected runners of one device: times of others cannot be compared");
     }
@@ -100,7 +100,7 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const WorkerCommands& 
     return settings;
   }
   if (support != nullptr && *support->only_here != '\0') {
-    return InvalidArgument("--runner: " + std::string(support->only_here));
+    return InvalidArgument("runner: " + std::string(support->only_here));
   }
   TW_RETURN_IF_ERROR(CheckRunsThere(target, runners.identity->target));
   settings.remote = true;

@@ -36,7 +36,7 @@ Status ReadValues(Bindings& bindings) {
   constexpr std::int64_t kMaxBytes = 256 << 20;  // what the importer makes constants of
   for (auto& [name, value] : bindings.values) {
     if (!value.text.ends_with(".npy")) continue;
-    const std::string place = "--value " + name;
+    const std::string place = "value " + name;
     auto bytes = ReadFile(value.text, kMaxBytes);
     if (!bytes.ok()) return bytes.status().WithContext(place);
     auto contents = ParseNpy(*bytes);
@@ -51,10 +51,11 @@ Status ReadValues(Bindings& bindings) {
 Result<std::vector<ModelSource>> ModelOptions::Sources(const std::string& file) const {
   TW_ASSIGN_OR_RETURN(auto variants, ParseBindings(bindings));
   const auto rounding = requantize == "integer" ? Requantize::kByIntegers : Requantize::kByFloat;
+  const auto format = precision == "bfloat16" ? Precision::kAsBFloat16 : Precision::kAsInModel;
   std::vector<ModelSource> sources;
   for (Bindings& set : variants) {
     TW_RETURN_IF_ERROR(ReadValues(set));
-    sources.push_back({file, {rounding, std::move(set)}});
+    sources.push_back({file, {rounding, std::move(set), format}});
   }
   return sources;
 }
@@ -62,25 +63,38 @@ Result<std::vector<ModelSource>> ModelOptions::Sources(const std::string& file) 
 Result<ModelSource> ModelOptions::Source(const std::string& file) const {
   TW_ASSIGN_OR_RETURN(auto sources, Sources(file));
   if (sources.size() == 1) return std::move(sources.front());
-  return InvalidArgument(std::to_string(sources.size()) +
-                         " shape variants (--shape, --dim), expected one");
+  return InvalidArgument(std::to_string(sources.size()) + " shape variants, expected one");
+}
+
+Result<std::optional<SizeRange>> ModelOptions::TakeRange() {
+  std::optional<SizeRange> range;
+  for (std::string& dim : bindings.dims) {
+    TW_ASSIGN_OR_RETURN(auto found, ParseSizeRange(dim));
+    if (!found) continue;
+    if (range) {
+      return InvalidArgument("--dim " + dim + ": a second range after --dim " + range->ToString() +
+                             ", expected one open dimension");
+    }
+    dim = found->name + "=1";
+    range = std::move(found);
+  }
+  return range;
 }
 
 Status ModelOptions::CheckUnused(std::string_view why) const {
   const auto refused = [&](const std::string& option) {
     return InvalidArgument(option + ": " + std::string(why));
   };
-  if (!bindings.shapes.empty()) return refused("--shape " + bindings.shapes.front());
-  if (!bindings.dims.empty()) return refused("--dim " + bindings.dims.front());
-  if (!bindings.values.empty()) return refused("--value " + bindings.values.front());
-  if (requantize != "float") return refused("--requantize " + requantize);
+  if (!bindings.shapes.empty()) return refused("shape " + bindings.shapes.front());
+  if (!bindings.dims.empty()) return refused("dim " + bindings.dims.front());
+  if (!bindings.values.empty()) return refused("value " + bindings.values.front());
+  if (requantize != "float") return refused("requantize " + requantize);
+  if (precision != "model") return refused("precision " + precision);
   return Status();
 }
 
 void NoteImport(const Graph& graph, const NoteSink& note) {
-  for (const std::string& text : graph.notes) {
-    note(FormatPrintable("note: {}: {}", graph.name, text));
-  }
+  NoteAlike(graph.name, graph.notes, note);
 }
 
 void NoteSyntheticConstants(const std::string& file, std::int64_t constants, const NoteSink& note) {
@@ -98,16 +112,16 @@ Result<Graph> LoadForRunning(const ModelSource& source, bool seeded, const NoteS
   if (Status status = CheckMemory(graph); !status.ok()) return status.WithContext(file);
   SeedConstants(graph, seeded ? SeedRule::kAllFloat : SeedRule::kMissing);
   NoteSyntheticConstants(file, graph.synthetic_constants, note);
-  for (const std::string& text : NonFiniteWeightNotes(graph)) {
-    note(FormatPrintable("note: {}: {}", graph.name, text));
-  }
+  NoteAlike(graph.name, NonFiniteWeightNotes(graph), note);
   return graph;
 }
 
 Result<int> VariantFor(const ModelSource& source, const NoteSink& note) {
   const Bindings& bindings = source.options.bindings;
-  LoadOptions others{source.options.requantize, bindings.Clone()};
+  LoadOptions others{source.options.requantize, bindings.Clone(), source.options.precision};
   others.bindings.shapes.clear();
+  TW_ASSIGN_OR_RETURN(const auto first, ModelLibrary::Open(source.path));
+  if (first.open_dimension() != nullptr) others.bindings.dims.clear();  // see SetSizes
   TW_RETURN_IF_ERROR(CheckUnused(others, source.path + " has its sizes in it"));
   std::string known;
   int variants = 1;
@@ -117,13 +131,23 @@ Result<int> VariantFor(const ModelSource& source, const NoteSink& note) {
     known += (known.empty() ? "" : "; ") + ShapesOf(library);
     if (!HasShapes(library, bindings)) continue;
     if (variants > 1 && bindings.shapes.empty()) {
-      note(FormatPrintable("note: {}: the first of {} shape variants, {}; --shape chooses another",
-                           source.path, variants, known));
+      note(FormatPrintable(
+          "note: {}: the first of {} shape variants, {}; shapes of a run choose another",
+          source.path, variants, known));
     }
     return set;
   }
   return InvalidArgument(fmt::format("{}: {} has its sizes in it: {}", bindings.Options().front(),
                                      source.path, known));
+}
+
+Status SetSizes(const ModelSource& source, ModelLibrary& library) {
+  if (library.open_dimension() == nullptr) return Status();
+  for (const auto& [name, size] : source.options.bindings.dims) {
+    const Status status = library.SetSize(name, size);
+    if (!status.ok()) return status.WithContext(source.path + ": --dim");
+  }
+  return Status();
 }
 
 Result<int> VariantFor(const std::string& path, const Graph& graph) {

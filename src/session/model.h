@@ -1,13 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "src/base/status.h"
 #include "src/graph/ir/graph.h"
+#include "src/graph/open/size_range.h"
 #include "src/session/notes.h"
+
+namespace tilewright {
+class ModelLibrary;
+}
 
 namespace tilewright::session {
 
@@ -15,18 +21,23 @@ namespace tilewright::session {
 struct ModelOptions {
   BindingTexts bindings;
   std::string requantize = "float";  ///< or "integer": how quantized operators of ONNX round
+  std::string precision = "model";   ///< or "bfloat16": see Precision
 
   /// Parses the bindings; reads the files that values name (.npy).
   /// Errors: those of ParseBindings and ParseNpy; kInvalidArgument for several shape variants.
   Result<ModelSource> Source(const std::string& file) const;
   /// As Source, one for each shape variant.
   Result<std::vector<ModelSource>> Sources(const std::string& file) const;
+  /// Takes the range of sizes of an open dimension ("batch=1..64") out of the bindings, and leaves
+  /// a size of 1 there. Returns none if there is no range. Errors: those of ParseSizeRange;
+  /// kInvalidArgument for a second range.
+  Result<std::optional<SizeRange>> TakeRange();
   /// Checks that no option was given, for a file that is no model.
-  /// Errors: kInvalidArgument as "--shape x=1x3: WHY".
+  /// Errors: kInvalidArgument as "shape x=1x3: WHY".
   Status CheckUnused(std::string_view why) const;
 };
 
-/// Passes on the notes of a graph's importer.
+/// Passes on the notes of a graph's importer; notes that differ only in names are one (NoteAlike).
 void NoteImport(const Graph& graph, const NoteSink& note);
 
 /// Warns that constants of a file or library have synthetic contents. constants: their number; 0:
@@ -37,6 +48,10 @@ void NoteSyntheticConstants(const std::string& file, std::int64_t constants, con
 /// with `seeded` for every float constant. note: receives the importer's notes and warnings.
 /// Errors: those of LoadGraph and CheckMemory.
 Result<Graph> LoadForRunning(const ModelSource& source, bool seeded, const NoteSink& note);
+
+/// Sets the size of a library's open dimension as the source says; without one, it keeps the least.
+/// Errors: those of ModelLibrary::SetSize.
+Status SetSizes(const ModelSource& source, ModelLibrary& library);
 
 /// Returns the index of the shape variant of a library that the shapes of a source select. Without
 /// shapes, returns 0, with a note if the library has several variants.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "records/autotvm/import.h"
 #include "search/zero_shot.h"
 #include "src/base/files/file.h"
 #include "src/base/format_printable.h"
@@ -21,7 +22,7 @@ Result<records::TrustPolicy> TrustOptions::Policy() const {
     TW_ASSIGN_OR_RETURN(policy.keys, records::ReadTrustedKeys(paths->trusted_keys));
   }
   for (const std::string& file : keys) {
-    if (!FileExists(file)) return NotFound("--key " + file + ": no such file");
+    if (!FileExists(file)) return NotFound("key " + file + ": no such file");
     TW_ASSIGN_OR_RETURN(auto more, records::ReadPublicKeys(file));
     policy.keys.insert(policy.keys.end(), more.begin(), more.end());
   }
@@ -30,9 +31,9 @@ Result<records::TrustPolicy> TrustOptions::Policy() const {
 
 Result<std::optional<records::Preference>> RecordSources::Preferred(const Target& target) const {
   if (prefer.empty()) return std::optional<records::Preference>();
-  if (rule != "own") return InvalidArgument("--prefer: imported records say one metric only");
+  if (rule != "own") return InvalidArgument("prefer: imported records say one metric only");
   auto parsed = records::Preference::Parse(prefer, target);
-  if (!parsed.ok()) return parsed.status().WithContext("--prefer");
+  if (!parsed.ok()) return parsed.status().WithContext("prefer");
   return std::optional(*std::move(parsed));
 }
 
@@ -77,10 +78,10 @@ Result<records::Catalog> RecordSources::Open(const TemplateRegistry& templates,
     }
   }
   if (rule != "own" && !packages.empty()) {
-    return InvalidArgument("--package: --rule autotvm looks at imported records, in stores");
+    return InvalidArgument("package: rule autotvm looks at imported records, in stores");
   }
   if (packages.empty() && (!trust.keys.empty() || trust.allow_unsigned)) {
-    return InvalidArgument("--key and --allow-unsigned: need --package");
+    return InvalidArgument("package: expected with key or allow-unsigned");
   }
   if (!no_packages) TW_RETURN_IF_ERROR(catalog.AddInstalledFrom(PackageRoots()));
   TW_RETURN_IF_ERROR(AddModel(templates, target, catalog, note));
@@ -93,11 +94,17 @@ Result<records::Catalog> RecordSources::Open(const TemplateRegistry& templates,
 Result<std::optional<records::AutotvmLookup>> RecordSources::Autotvm(const Target& target) const {
   std::optional<records::AutotvmLookup> request;
   if (rule == "own") {
-    if (!tophub.empty()) return InvalidArgument("--tophub: needs --rule autotvm");
+    if (!tophub.empty()) return InvalidArgument("tophub: needs rule autotvm");
     return request;
   }
+  const auto known_packages = records::TophubPackages();
+  if (!tophub.empty() && std::ranges::find(known_packages, tophub) == known_packages.end()) {
+    std::string known;
+    for (const std::string_view one : known_packages) known += " " + std::string(one);
+    return InvalidArgument("tophub: '" + tophub + "', expected one of:" + known);
+  }
   auto asked = records::AutotvmTarget::Parse(target.ToString());
-  if (!asked.ok()) return asked.status().WithContext("--target");
+  if (!asked.ok()) return asked.status().WithContext("target");
   request = records::AutotvmLookup{*std::move(asked), {}, tophub};
   return request;
 }
@@ -118,11 +125,11 @@ Status ShareLimitOf(const std::vector<search::TuneTask>& tasks, const TemplateRe
     fronts.push_back({task.task.workload.Key(), task.occurrences, std::move(front)});
   }
   if (without > 0) {
-    note(FormatPrintable("--prefer: no record says {} of {} of {} tasks, which count for nothing",
+    note(FormatPrintable("prefer: no record says {} of {} of {} tasks, which count for nothing",
                          prefer.limited, without, tasks.size()));
   }
   const Status shared = records::ShareLimit(fronts, prefer);
-  return shared.ok() ? shared : shared.WithContext("--prefer");
+  return shared.ok() ? shared : shared.WithContext("prefer");
 }
 
 }  // namespace tilewright::session

@@ -45,7 +45,7 @@ struct RecordSources {
   /// Parses `accept`. A given cost model makes it at least kModel.
   Result<records::AnswerLevel> Accept() const;
   /// Returns the parameters of AutoTVM's lookup rule; none with Tilewright's rule.
-  /// Errors: kInvalidArgument for `tophub` without AutoTVM's rule.
+  /// Errors: kInvalidArgument for `tophub` without AutoTVM's rule, or of no known name.
   Result<std::optional<records::AutotvmLookup>> Autotvm(const Target& target) const;
 
  private:

@@ -3,9 +3,6 @@
 
 #include "src/session/session.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -13,32 +10,17 @@
 #include "cost_model/xgboost_model.h"
 #include "src/base/files/locked_temp_dir.h"
 #include "src/base/format_printable.h"
+#include "src/session/misses.h"
 #include "src/session/model.h"
 #include "src/session/tasks.h"
 #include "src/target/device.h"
+#include "src/target/short_target.h"
 
 namespace tilewright::session {
 namespace {
 
 Graph CopyOf(const Graph& graph) {
   return graph.CloneWithout(std::numeric_limits<std::int64_t>::max());
-}
-
-/// Formats names as lines that fit a terminal: the first ones, and the number of the others.
-std::vector<std::string> NameLines(const std::vector<std::string_view>& names) {
-  constexpr std::size_t kWidth = 90, kMaxLines = 6;
-  std::vector<std::string> lines;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::string name = Printable(names[i]) + (i + 1 < names.size() ? ", " : "");
-    const bool fits = !lines.empty() && lines.back().size() + name.size() <= kWidth;
-    if (!fits && lines.size() == kMaxLines) {
-      lines.push_back(fmt::format("and {} more (`compile --json` names all)", names.size() - i));
-      break;
-    }
-    if (!fits) lines.emplace_back();
-    lines.back() += name;
-  }
-  return lines;
 }
 
 }  // namespace
@@ -130,7 +112,9 @@ Result<OpenNetwork> Session::Emulate(CompileRequest request, const OpenOptions& 
   opened.network = std::make_unique<PlannedNetwork>(*opened.plan, *opened.emulator);
   std::vector<OperatorReport> operators;
   for (const PlanStep& step : opened.plan->steps) operators.push_back(step.report);
-  if (request.catalog->size() > 0 || options.note_misses) NoteMisses(operators, settings_.note);
+  if (request.options.catalog->size() > 0 || options.note_misses) {
+    NoteMisses(operators, {ShortTargetText(target()), options.tune_command}, settings_.note);
+  }
   return opened;
 }
 
@@ -140,8 +124,9 @@ Result<OpenNetwork> Session::OpenLibrary(CompileRequest request, const OpenOptio
   const std::string path = folder.path() + "/net.so";
   TW_ASSIGN_OR_RETURN(auto compiled,
                       tilewright::Compile(std::move(request.graph), request.options, path));
-  if (request.catalog->size() > 0 || options.note_misses) {
-    NoteMisses(compiled.operators, settings_.note);
+  if (request.options.catalog->size() > 0 || options.note_misses) {
+    NoteMisses(compiled.operators, {ShortTargetText(target()), options.tune_command},
+               settings_.note);
   }
   TW_ASSIGN_OR_RETURN(auto library, settings_.device.OpenLibrary(path, options.threads));
   OpenNetwork opened;
@@ -151,6 +136,7 @@ Result<OpenNetwork> Session::OpenLibrary(CompileRequest request, const OpenOptio
 
 Result<OpenNetwork> Session::Open(const ModelSource& source, const OpenOptions& options) const {
   TW_ASSIGN_OR_RETURN(auto request, Prepare(source));
+  if (options.edit) options.edit(request.options);
   const DeviceTraits& device = DeviceTraitsOf(settings_.target);
   const bool emulated = device.launches_grids && settings_.device.simt();
   // An emulated network is compared with its own plan.
@@ -200,38 +186,6 @@ Result<Plan> PlanForVta(const std::string& file, Graph graph, const CompileOptio
         file));
   }
   return plan;
-}
-
-void NoteMisses(const std::vector<OperatorReport>& operators, const NoteSink& note) {
-  struct Miss {
-    bool tuned;
-    std::string_view why;
-    std::vector<std::string_view> values;
-  };
-  std::vector<Miss> misses;  // one reason often applies to many operators: it is printed once
-  for (const OperatorReport& op : operators) {
-    if (!op.skipped_record.empty()) {
-      note(FormatPrintable("skipped: {} ({}): {}", op.value, op.op, op.skipped_record));
-    }
-    if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
-    const auto same = [&](const Miss& miss) {
-      return miss.tuned == op.tuned && miss.why == op.explanation;
-    };
-    auto miss = std::ranges::find_if(misses, same);
-    if (miss == misses.end()) miss = misses.insert(miss, {op.tuned, op.explanation, {}});
-    miss->values.push_back(op.value);
-  }
-  for (const Miss& miss : misses) {
-    const char* kind = miss.tuned ? "near" : "untuned";
-    std::vector<std::string> lines = NameLines(miss.values);
-    if (lines.size() == 1) {
-      note(FormatPrintable("{}: {}: {}", kind, lines.front(), miss.why));
-      continue;
-    }
-    const std::string list = fmt::format("{}", fmt::join(lines, "\n  "));
-    note(FormatPrintable("{}: {} operators: {}\n  {}", kind, miss.values.size(), miss.why,
-                         MultilineText{list}));
-  }
 }
 
 }  // namespace tilewright::session

@@ -54,6 +54,9 @@ struct OpenOptions {
   bool keep_source = false;  ///< keep the graph as it was read, for verification
   /// Print notes on operators without a record even if there is no record source.
   bool note_misses = false;
+  /// Changes the options of planning and compiling first; may be null.
+  std::function<void(CompileOptions&)> edit = nullptr;
+  std::string tune_command = {};  ///< named in these notes; see MissNote
 };
 
 /// Runnable network and the graph or library that it was made from.
@@ -126,8 +129,5 @@ class Session {
 /// Plans a model for a VTA, with a note if no operator runs on the VTA. file: for messages.
 Result<Plan> PlanForVta(const std::string& file, Graph graph, const CompileOptions& options,
                         const NoteSink& note);
-
-/// Prints notes on the operators without a record of their own, grouped by reason.
-void NoteMisses(const std::vector<OperatorReport>& operators, const NoteSink& note);
 
 }  // namespace tilewright::session

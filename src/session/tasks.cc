@@ -15,11 +15,13 @@
 #include "src/base/format_printable.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
+#include "src/base/text/plural.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/plan/group_tasks.h"
 #include "src/graph/partition/partition.h"
 #include "src/graph/partition/tasks.h"
-#include "src/session/format.h"
+#include "src/session/names.h"
+#include "src/session/text_table.h"
 #include "src/target/device.h"
 #include "src/templates/text/schedule_text.h"
 #include "src/templates/vta/vta_target.h"
@@ -29,12 +31,13 @@ namespace tilewright::session {
 Status CheckUnused(const LoadOptions& options, std::string_view why) {
   std::vector<std::string> given = options.bindings.Options();
   if (options.requantize == Requantize::kByIntegers) given.emplace_back("--requantize integer");
+  if (options.precision == Precision::kAsBFloat16) given.emplace_back("--precision bfloat16");
   return given.empty() ? Status() : InvalidArgument(given.front() + ": " + std::string(why));
 }
 
 namespace {
 
-constexpr std::string_view kNoFile = "the task is no model file";
+constexpr std::string_view kNoFile = "the task is not a model file";
 
 /// Task of an expression file or a workload key; none for other texts.
 Result<std::optional<search::TuneTask>> TaskOfText(const ModelSource& source,
@@ -48,7 +51,8 @@ Result<std::optional<search::TuneTask>> TaskOfText(const ModelSource& source,
     TW_ASSIGN_OR_RETURN(auto expression, ParseExpression(bytes, text));
     Workload workload = Workload::FromExpression(expression);
     if (const auto type = workload.OutputType(); !type.ok()) return type.status().WithContext(text);
-    task = search::TuneTask{{std::move(workload), target}, {}, 1};
+    task = search::TuneTask{
+        {std::move(workload), target}, {}, 1, {}, ExpressionName(text, expression)};
   } else if (auto workload = Workload::Parse(text); workload.ok()) {
     TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
     task = search::TuneTask{{*std::move(workload), target}, {}, 1};
@@ -73,7 +77,7 @@ Result<std::vector<search::TuneTask>> TasksOfModel(const ModelSource& source, co
   const PartitionRule rule = PartitionRuleFor(target, fuse_residuals);
   graph = UnfusedOperators(*std::move(graph), rule);
   TW_RETURN_IF_ERROR(graph);
-  TW_ASSIGN_OR_RETURN(auto extracted, ExtractTasks(*graph, rule.fuse));
+  TW_ASSIGN_OR_RETURN(auto extracted, ExtractTasks(*graph, rule));
   const auto count = static_cast<std::int64_t>(extracted.size());
   if (only >= count) {
     return InvalidArgument(
@@ -87,6 +91,20 @@ Result<std::vector<search::TuneTask>> TasksOfModel(const ModelSource& source, co
     tasks.push_back({{std::move(task.workload), target}, std::move(task.epilogue), occurrences});
   }
   return tasks;
+}
+
+/// Returns the task of a file with one task.
+/// Errors: kInvalidArgument that lists the tasks and how to name one.
+Result<search::TuneTask> OnlyTaskOf(const ModelSource& source, const Target& target,
+                                    bool fuse_residuals) {
+  TW_ASSIGN_OR_RETURN(auto tasks, TasksOfModel(source, target, fuse_residuals));
+  if (tasks.size() == 1) return std::move(tasks.front());
+  if (tasks.empty()) return InvalidArgument(source.path + " has no tasks");
+  const std::vector<std::string> names = DistinctNames(tasks);
+  std::string list;
+  for (std::size_t i = 0; i < tasks.size(); ++i) list += fmt::format("\n  {:>3}  {}", i, names[i]);
+  return InvalidArgument(fmt::format("{} has {} tasks; name one: --task N, or FILE#N{}",
+                                     source.path, tasks.size(), list));
 }
 
 }  // namespace
@@ -109,8 +127,9 @@ Result<search::TuneTask> ParseTask(const ModelSource& source, const Target& targ
     return search::TuneTask{{std::move(tuple), target}, {}, 1};
   }
   if (text.find('#') == std::string::npos) {
+    if (FileExists(text)) return OnlyTaskOf(source, target, fuse_residuals);
     return InvalidArgument("'" + text +
-                           "' is no task: " + Workload::Parse(text).status().message() +
+                           "' is not a task: " + Workload::Parse(text).status().message() +
                            "; expected a workload key, an AutoTVM tuple, FILE#N, or FILE.tw");
   }
   TW_ASSIGN_OR_RETURN(auto tasks, TasksOfModel(source, target, fuse_residuals));
@@ -175,11 +194,22 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
 
 void AssignToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks,
                   const NoteSink& note) {
-  std::erase_if(tasks, [&](const search::TuneTask& task) {
-    const bool host = templates.For(task.task.workload, task.task.target).empty();
-    if (host) note(FormatPrintable("left to the host: {}", ShortName(task.task.workload)));
-    return host;
-  });
+  const std::vector<std::string> names = DistinctNames(tasks);
+  std::vector<std::string> left;
+  std::vector<search::TuneTask> kept;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    search::TuneTask& task = tasks[i];
+    if (templates.For(task.task.workload, task.task.target).empty()) {
+      left.push_back(Printable(names[i]));
+    } else {
+      kept.push_back(std::move(task));
+    }
+  }
+  tasks = std::move(kept);
+  if (left.empty()) return;
+  const std::string list = NameLines(left, 3);
+  note(FormatPrintable("left to the host: {}:\n{}", Counted(std::ssize(left), "task"),
+                       MultilineText{list}));
 }
 
 Result<Config> ParseConfig(const std::string& text) {

@@ -22,7 +22,9 @@ Status CheckUnused(const LoadOptions& options, std::string_view why);
 /// Parses a task as written on the command line: a workload key, an AutoTVM tuple, `FILE.tw` (a
 /// tensor expression), or `FILE#N`, task N (from 0) of a model file with its most frequent
 /// epilogue. text: as path of a source, whose options are for a file.
-/// Errors: kInvalidArgument naming the accepted forms, or an option that only a model file uses.
+/// Also the name of a model file with one task.
+/// Errors: kInvalidArgument naming the accepted forms, the tasks of a file that has several, or an
+/// option that only a model file uses.
 Result<search::TuneTask> ParseTask(const ModelSource& text, const Target& target,
                                    bool fuse_residuals = true);
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "src/base/subprocess.h"
+#include "src/base/process/subprocess.h"
 
 namespace tilewright::session {
 namespace {

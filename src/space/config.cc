@@ -18,6 +18,7 @@ namespace {
 Result<KnobValue> ValueOf(const std::string& knob, const Json& json) {
   if (json.is_boolean()) return KnobValue{json.get<bool>()};
   if (json.is_number_integer()) return KnobValue{json.get<std::int64_t>()};
+  if (json.is_number_float()) return KnobValue{json.get<double>()};
   if (json.is_string()) return KnobValue{json.get<std::string>()};
   const auto all = [&json](auto holds) {
     for (const Json& item : json) {
@@ -70,6 +71,14 @@ class ConfigReader {
     left_.remove_prefix(used);
     return left_.find_first_of(".eE") != 0;
   }
+  /// Reads a number with a point or an exponent, as ToString writes it.
+  bool Real(double& number) {
+    const auto [end, error] = std::from_chars(left_.data(), left_.data() + left_.size(), number);
+    const auto used = static_cast<std::size_t>(end - left_.data());
+    if (error != std::errc() || left_.substr(0, used) != KnobValue{number}.ToString()) return false;
+    left_.remove_prefix(used);
+    return true;
+  }
   bool Word(std::string& word) {
     if (!Take("\"")) return false;
     const std::size_t end = left_.find('"');
@@ -97,7 +106,10 @@ class ConfigReader {
     if (left_.starts_with('"')) return Word(value.value.emplace<std::string>());
     if (Take("true")) return value.value.emplace<bool>(true);
     if (Take("false")) return !value.value.emplace<bool>(false);
-    return Integer(value.value.emplace<std::int64_t>());
+    const std::string_view before = left_;
+    if (Integer(value.value.emplace<std::int64_t>())) return true;
+    left_ = before;
+    return Real(value.value.emplace<double>());
   }
 
   std::string_view left_;

@@ -5,12 +5,19 @@
 
 #include "src/base/divisors.h"
 #include "src/base/json_text.h"
+#include "src/base/strings.h"
 
 namespace tilewright {
 namespace {
 
 // Formats values as JSON. A query prints about ten of them, in a few microseconds altogether.
 std::string TextOf(std::int64_t number) { return std::to_string(number); }
+std::string TextOf(double number) {
+  std::string text = ShortestDouble(number);
+  // Without a point it would be read as an integer.
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
 std::string TextOf(bool flag) { return flag ? "true" : "false"; }
 std::string TextOf(const std::string& text) { return JsonString(text); }
 template <typename Item>

@@ -11,14 +11,15 @@ namespace tilewright {
 
 /// Value of a knob. Split: factors, outermost first (item 0 is the quotient and is stored as its
 /// true value; AutoTVM's -1 in exchange formats). Reorder: permutation. Annotate: words. Other: a
-/// scalar.
+/// scalar; only knobs of open tasks are real numbers.
 struct KnobValue {
-  std::variant<std::vector<std::int64_t>, std::vector<std::string>, std::int64_t, bool, std::string>
+  std::variant<std::vector<std::int64_t>, std::vector<std::string>, std::int64_t, bool, std::string,
+               double>
       value;
 
   const std::vector<std::int64_t>& factors() const { return std::get<0>(value); }
   std::int64_t integer() const;  ///< of an integer or bool value
-  /// Formats JSON text: "[2,7,8]", "true", "16", "\"none\"".
+  /// Formats JSON text: "[2,7,8]", "true", "16", "0.5", "\"none\"".
   std::string ToString() const;
   friend bool operator==(const KnobValue&, const KnobValue&) = default;
 };

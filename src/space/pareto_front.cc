@@ -20,8 +20,8 @@ std::vector<std::size_t> ParetoFront(std::span<const std::vector<double>> rows) 
   std::ranges::stable_sort(order, {}, [rows](std::size_t i) { return rows[i]; });
   std::vector<std::size_t> front;
   for (const std::size_t i : order) {
-    // A row that dominates another one comes before it, and so does every row that dominates that
-    // one.
+    // In lexicographic order, rows come after the rows that dominate them, so the front so far
+    // suffices.
     const bool beaten = std::ranges::any_of(front, [&](std::size_t other) {
       return rows[other] == rows[i] || Dominates(rows[other], rows[i]);
     });

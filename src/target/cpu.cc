@@ -22,6 +22,7 @@ enum : unsigned {
   kNeon = 1u << 5,
   kDotprod = 1u << 6,
   kDoublePumped512 = 1u << 7,
+  kBf16 = 1u << 8,
 };
 
 struct CpuEntry {
@@ -31,7 +32,8 @@ struct CpuEntry {
 
 constexpr unsigned kSkylakeX = kAvx2 | kAvx512;
 constexpr unsigned kCascade = kSkylakeX | kVnni512;
-constexpr unsigned kRapids = kCascade | kVnni256 | kAmx;
+constexpr unsigned kCooper = kCascade | kBf16;
+constexpr unsigned kRapids = kCooper | kVnni256 | kAmx;
 
 constexpr CpuEntry kCpus[] = {
     // x86-64 levels and processors.
@@ -52,7 +54,7 @@ constexpr CpuEntry kCpus[] = {
     {"skylake-avx512", kSkylakeX},
     {"skx", kSkylakeX},
     {"cascadelake", kCascade},
-    {"cooperlake", kCascade},
+    {"cooperlake", kCooper},
     {"cannonlake", kSkylakeX},
     {"icelake-client", kCascade},
     {"icelake-server", kCascade},
@@ -71,8 +73,8 @@ constexpr CpuEntry kCpus[] = {
     {"znver1", kAvx2},
     {"znver2", kAvx2},
     {"znver3", kAvx2},
-    {"znver4", kCascade | kDoublePumped512},
-    {"znver5", kCascade | kVnni256},
+    {"znver4", kCooper | kDoublePumped512},
+    {"znver5", kCooper | kVnni256},
     // Arm processors.
     {"cortex-a7", kNeon},
     {"cortex-a8", kNeon},
@@ -109,7 +111,7 @@ constexpr AttributeEntry kAttributes[] = {
     {"avx2", kAvx2, 0},           {"avx512f", kAvx512, kAvx2},  {"avx512bw", kAvx512, kAvx2},
     {"avx512dq", kAvx512, kAvx2}, {"avx512vl", kAvx512, kAvx2}, {"avx512vnni", kVnni512, 0},
     {"avxvnni", kVnni256, kAvx2}, {"amx-int8", kAmx, 0},        {"neon", kNeon, 0},
-    {"dotprod", kDotprod, kNeon},
+    {"dotprod", kDotprod, kNeon}, {"avx512bf16", kBf16, 0},
 };
 
 bool IsArm32(const Target& target) { return ArchitectureOf(target) == "arm"; }
@@ -124,7 +126,7 @@ Result<unsigned> BaseFeatures(const Target& target) {
     return InvalidArgument("target option -mcpu: '" + name + "', expected a known processor such " +
                            (IsArm(target) ? "as cortex-a53, cortex-a76 or neoverse-n1"
                                           : "as haswell, skylake-avx512 or znver4") +
-                           " (native fills it in for this machine)");
+                           " (this machine is the target `native`, without -mcpu)");
   }
   return found->features;
 }
@@ -151,8 +153,8 @@ Result<unsigned> FeatureBits(const Target& target) {
   }
   constexpr unsigned kAllAvx512Parts = 0b11110;  // positions 1 to 4 of kAttributes
   if (avx512_parts == kAllAvx512Parts) bits |= kAvx512;
-  if ((bits & kAvx2) == 0) bits &= ~(kAvx512 | kVnni512 | kVnni256 | kAmx);
-  if ((bits & kAvx512) == 0) bits &= ~(kVnni512 | kAmx | kDoublePumped512);
+  if ((bits & kAvx2) == 0) bits &= ~(kAvx512 | kVnni512 | kVnni256 | kAmx | kBf16);
+  if ((bits & kAvx512) == 0) bits &= ~(kVnni512 | kAmx | kDoublePumped512 | kBf16);
   return bits;
 }
 
@@ -186,6 +188,7 @@ Result<CpuFeatures> FeaturesOf(const Target& target) {
   return CpuFeatures{.avx2 = (bits & kAvx2) != 0,
                      .avx512 = (bits & kAvx512) != 0,
                      .avx512_vnni = (bits & kVnni512) != 0,
+                     .avx512_bf16 = (bits & kBf16) != 0,
                      .avx_vnni = (bits & kVnni256) != 0,
                      .amx_int8 = (bits & kAmx) != 0,
                      .neon = neon,
@@ -198,7 +201,8 @@ Result<DeviceFingerprint> GenericCpuFor(const Target& target) {
   DeviceFingerprint device;
   device.kind = "cpu";
   for (const AttributeEntry& entry : kAttributes) {
-    if ((bits & entry.own) != 0) device.isa.emplace_back(entry.name);
+    // Every schedule of bfloat16 serves CPUs without the instructions, too.
+    if ((bits & entry.own & ~kBf16) != 0) device.isa.emplace_back(entry.name);
   }
   std::ranges::sort(device.isa);
   return device;

@@ -14,6 +14,7 @@ struct CpuFeatures {
   bool avx2 = false;    ///< with FMA
   bool avx512 = false;  ///< F, BW, DQ, VL
   bool avx512_vnni = false;
+  bool avx512_bf16 = false;
   bool avx_vnni = false;
   bool amx_int8 = false;
   bool neon = false;

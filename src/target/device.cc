@@ -18,9 +18,12 @@ constexpr std::array kDevices = {
         // register allocation.
         // 6: the same code, timed with cold weights.
         // 7: maxima and minima keep NaN; functions of one argument are instructions of the IR.
+        // 8: tails of dot products in full lanes; pairs of 16-bit stores are joined.
+        // 9: reductions of rows in few vectors, and values made in the loop of their sum; axes that
+        // are not whole vectors in vectors of half or a quarter of the lanes.
         .name = "llvm",
         .autotvm_family = "cpu",
-        .codegen_version = 7,
+        .codegen_version = 9,
         .machine_code = true},
     DeviceTraits{.name = "cuda",
                  .other_kind = "nvptx",
@@ -28,6 +31,16 @@ constexpr std::array kDevices = {
                  // 2: exp and functions computed from it; 3: tanh and erf; 4: as 7 of llvm
                  .codegen_version = 4,
                  .launches_grids = true},
+    // Products of four bytes are arithmetic in the text; tensor cores and asynchronous copies have
+    // no words in OpenCL C 1.2. Records name the template, so the versions of the code differ from
+    // all of cuda's: they begin with 1001.
+    DeviceTraits{.name = "opencl",
+                 .autotvm_family = "cuda",
+                 .codegen_version = 1001,
+                 .launches_grids = true,
+                 .grids_are_source = true,
+                 .grid_capability = 61,
+                 .templates_of = "cuda"},
     DeviceTraits{.name = "vta",
                  .other_kind = "ext_dev",
                  .other_key = "vta",
@@ -35,7 +48,11 @@ constexpr std::array kDevices = {
                  .codegen_version = 1,
                  .loops = false,
                  .has_host_fallback = true},
+    // Last, and not in AllDevices: commands of users (open tasks), for which no code is generated.
+    // The version is that of the measurement.
+    DeviceTraits{.name = "program", .codegen_version = 1, .loops = false},
 };
+constexpr std::size_t kDevicesWithCode = kDevices.size() - 1;
 constexpr DeviceTraits kNoDevice = {};
 
 }  // namespace
@@ -59,6 +76,6 @@ std::string_view DeviceNameOf(const Target& target) {
   return found == kDevices.end() ? std::string_view() : found->name;
 }
 
-std::span<const DeviceTraits> AllDevices() { return kDevices; }
+std::span<const DeviceTraits> AllDevices() { return std::span(kDevices).first(kDevicesWithCode); }
 
 }  // namespace tilewright

@@ -31,6 +31,12 @@ struct DeviceTraits {
   /// True if loops are bound to blocks and threads of grids that a driver launches. The rest of a
   /// model runs on the host's processor.
   bool launches_grids = false;
+  /// True if the driver compiles grids from source text (OpenCL C), else from PTX.
+  bool grids_are_source = false;
+  /// Compute capability whose instructions grids may use; 0: the target names it.
+  int grid_capability = 0;
+  /// Another device whose templates serve the targets too; empty for none.
+  std::string_view templates_of = {};
   /// True if a candidate is a loop nest, which is lowered and summarized; else its template writes
   /// the code.
   bool loops = true;

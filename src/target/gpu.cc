@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/strings.h"
+#include "src/target/device.h"
 
 namespace tilewright {
 namespace {
@@ -25,6 +26,7 @@ constexpr int kOldest = 50;
 }  // namespace
 
 Result<int> ComputeCapabilityOf(const Target& target) {
+  if (const int fixed = DeviceTraitsOf(target).grid_capability; fixed > 0) return fixed;
   if (target.device() != kCuda) {
     return InvalidArgument("target kind " + target.kind_name() + ", expected cuda");
   }
@@ -55,7 +57,8 @@ Result<int> ComputeCapabilityOf(const Target& target) {
 Result<DeviceFingerprint> GenericGpuFor(const Target& target) {
   TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   DeviceFingerprint device;
-  device.kind = "cuda";
+  device.kind = target.device();
+  if (DeviceTraitsOf(target).grids_are_source) return device;
   for (int one = capability; one / 10 == capability / 10; ++one) {
     device.isa.push_back("sm_" + std::to_string(one));
   }

@@ -10,15 +10,14 @@
 namespace tilewright {
 
 /// Returns the compute capability of a CUDA target, 75 for 7.5: from -arch=sm_75, else from its
-/// -model; 70 if neither is given.
+/// -model; 70 if neither is given. For OpenCL: DeviceTraits::grid_capability.
 /// Errors: kInvalidArgument for another kind, an invalid -arch, or an unknown -model without -arch;
 /// kUnsupported for a device older than 5.0.
 Result<int> ComputeCapabilityOf(const Target& target);
 
 /// Returns the generic device for the target: every GPU of that generation, and not older, that
-/// runs its machine code. It has no model, so a record of it is never a hit, but can be a near
-/// match.
-/// Errors: those of ComputeCapabilityOf.
+/// runs its machine code; for OpenCL, every device. It has no model, so a record of it is never a
+/// hit, but can be a near match. Errors: those of ComputeCapabilityOf.
 Result<DeviceFingerprint> GenericGpuFor(const Target& target);
 
 /// Returns true if tensor cores may multiply float32 as tf32, which drops 13 bits of each factor:

@@ -60,6 +60,7 @@ Result<std::vector<TargetPreset>> ReadPresets(const std::string& folder) {
     if (!preset.ok()) return preset.status().WithContext(path);
     presets.push_back(*std::move(preset));
   }
+  if (failed) return Unavailable(folder + ": " + failed.message());
   std::ranges::sort(presets, {}, &TargetPreset::name);
   return presets;
 }

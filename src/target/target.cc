@@ -147,7 +147,7 @@ Result<Target> Target::Parse(std::string_view text) {
   Target target;
   text = Trim(text);
   const std::vector<std::string> tokens = Tokens(text);
-  // Tokens end at more characters (for example, a form feed) than Trim removes.
+  // Tokens skips whitespace that Trim keeps (for example, a form feed).
   if (tokens.empty()) return InvalidArgument("target: empty, expected a kind such as llvm");
   if (text.front() == '{') {
     target.kind_name_.clear();

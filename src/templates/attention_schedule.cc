@@ -24,18 +24,20 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kFewestRows = 8;            // with fewer, packing takes too long
-constexpr std::int64_t kMaxRowBytes = 128 * 1024;  // of a block of scores
-constexpr std::int64_t kMaxPackedBytes = 4 << 20;  // of keys and values of a head
+constexpr std::int64_t kFewestRows = 8;              // with fewer, packing takes too long
+constexpr std::int64_t kMaxScoreBytes = 128 * 1024;  // of a block of scores
+constexpr std::int64_t kMaxPackedBytes = 4 << 20;    // of keys and values of a head
 
-/// sum(a[b, m, k] * b[b, n, k]) in float32.
+/// sum(a[b, m, k] * b[b, n, k]) in float32, of float32 or bfloat16.
 bool IsMatrixProduct(const ComputeOp& op) {
   const bool sums = op.combiner == Combiner::kSum && op.reduce_axes.size() == 1;
   if (!sums || op.axes.size() != 3) return false;
   if (op.output->dtype != kFloat32 || op.body->kind != ExprKind::kMul) return false;
   return std::ranges::all_of(op.body->args, [](const Expr& factor) {
-    return factor->kind == ExprKind::kLoad && factor->buffer->dtype == kFloat32 &&
-           factor->buffer->shape.size() == 3;
+    const bool casts = factor->kind == ExprKind::kCast;
+    const Expr& load = casts ? factor->args[0] : factor;
+    return load->kind == ExprKind::kLoad && load->buffer->shape.size() == 3 &&
+           load->buffer->dtype == (casts ? kBFloat16 : kFloat32);
   });
 }
 
@@ -100,7 +102,9 @@ class AttentionScheduler {
   /// Finds the first factor of the product with the values, the result of the softmax, as it was
   /// before stages that only move it.
   bool FindChances() {
-    chances_ = schedule_.ProducerOf(Op(seen_sum_).body->args[0]->buffer);
+    const Expr& factor = Op(seen_sum_).body->args[0];
+    const Expr& load = factor->kind == ExprKind::kCast ? factor->args[0] : factor;
+    chances_ = schedule_.ProducerOf(load->buffer);
     while (chances_.index >= 0 && Op(chances_).body->kind == ExprKind::kLoad) {
       chances_ = schedule_.ProducerOf(Op(chances_).body->buffer);
     }
@@ -194,11 +198,13 @@ class AttentionScheduler {
   bool Fits() const {
     const std::int64_t rows = Op(result_).axes[static_cast<std::size_t>(row_axis_)].extent;
     const std::int64_t keys = Op(scores_).axes.back().extent;
-    const auto& key = Op(keys_).output->shape;
-    const auto& value = Op(values_).output->shape;
-    const std::int64_t packed = key[1] * key[2] + value[1] * value[2];
-    return rows >= kFewestRows && keys >= 2 && tiles_.scores[0] * keys * 4 <= kMaxRowBytes &&
-           packed * 4 <= kMaxPackedBytes && SharesWork(CeilDiv(rows, tiles_.seen[0]));
+    const auto of_head = [&](StageId columns) {
+      const Buffer& packed = Op(columns).output;
+      return packed->bytes() / packed->shape[0];
+    };
+    const std::int64_t packed = of_head(keys_) + of_head(values_);
+    return rows >= kFewestRows && keys >= 2 && tiles_.scores[0] * keys * 4 <= kMaxScoreBytes &&
+           packed <= kMaxPackedBytes && SharesWork(CeilDiv(rows, tiles_.seen[0]));
   }
 
   std::int64_t Heads() const {
@@ -227,10 +233,15 @@ class AttentionScheduler {
     return runs == blocks || Heads() * runs >= target_.num_threads();
   }
 
+  /// Returns the intrinsic of a product, of which TransposeColumns made pairs or not.
+  std::string DotOf(StageId product) const {
+    return Op(product).reduce_axes.size() == 2 ? "dot2.bf16" : "";
+  }
+
   void Place() {
     PlaceResult();
     schedule_.ComputeAt(seen_sum_, result_, group_);
-    TileMatmulSum(schedule_, seen_sum_, true, lanes_, kUnrolledK, {});
+    TileMatmulSum(schedule_, seen_sum_, true, lanes_, kUnrolledK, DotOf(seen_sum_));
     for (std::size_t i = rows_.size(); i-- > 0;) {  // each before the stages that it reads
       const StageId id = rows_[i];
       // In registers, all rows would be unrolled, and spilled.
@@ -283,7 +294,7 @@ class AttentionScheduler {
     schedule_.Unroll(scores_, vector);
     schedule_.Vectorize(scores_, lane);
     schedule_.ComputeAt(sum_, scores_, group);
-    TileMatmulSum(schedule_, sum_, true, lanes_, kUnrolledK, {});
+    TileMatmulSum(schedule_, sum_, true, lanes_, kUnrolledK, DotOf(sum_));
   }
 
   static constexpr std::int64_t kUnrolledK = 4;

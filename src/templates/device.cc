@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "src/base/strings.h"
 #include "src/target/device.h"
 #include "src/target/gpu.h"
 #include "src/templates/vta/vta_target.h"
@@ -15,6 +16,9 @@ struct MeasuredOn {
   Result<DeviceFingerprint> (*fingerprint)(const Target&);
   /// Null: seconds.
   std::string (*metric)(const Target&) = nullptr;
+  bool simulated = false;
+  /// Null: the device's other metrics follow from its traits.
+  std::vector<std::string> (*metrics)(const Target&) = nullptr;
 };
 
 /// This machine's CPU, or a generic CPU of another kind of processor.
@@ -40,9 +44,23 @@ Result<DeviceFingerprint> SimulatorFor(const Target& target) {
 
 std::string SimulatorMetric(const Target& target) { return target.Option("metric", kVtaCycles); }
 
+/// Commands of open tasks run on this machine. The target lists the metrics that they report.
+Result<DeviceFingerprint> MachineFor(const Target& /*target*/) { return ProbeHostCpu(); }
+
+std::vector<std::string> ReportedMetrics(const Target& target) {
+  return Split(target.Option("metrics", "seconds"), ',');
+}
+
+std::string ReportedMetric(const Target& target) { return ReportedMetrics(target).front(); }
+
+/// OpenCL has no counter of energy.
+std::vector<std::string> OnlyTimes(const Target& /*target*/) { return {"seconds"}; }
+
 constexpr std::array kMeasured = {
     DeviceTableRow<MeasuredOn>{"llvm", {&CpuFor}}, DeviceTableRow<MeasuredOn>{"cuda", {&GpuFor}},
-    DeviceTableRow<MeasuredOn>{"vta", {&SimulatorFor, &SimulatorMetric}}};
+    DeviceTableRow<MeasuredOn>{"opencl", {.fingerprint = &GenericGpuFor, .metrics = &OnlyTimes}},
+    DeviceTableRow<MeasuredOn>{"vta", {&SimulatorFor, &SimulatorMetric, true}},
+    DeviceTableRow<MeasuredOn>{"program", {&MachineFor, &ReportedMetric, false, &ReportedMetrics}}};
 
 }  // namespace
 
@@ -52,6 +70,8 @@ std::string MetricOf(const Target& target) {
 }
 
 std::vector<std::string> MetricsOf(const Target& target) {
+  const MeasuredOn* device = FindDeviceRow(kMeasured, target);
+  if (device != nullptr && device->metrics != nullptr) return device->metrics(target);
   std::vector<std::string> metrics = {MetricOf(target)};
   if (IsSimulated(target)) {
     metrics.emplace_back(metrics.front() == kVtaCycles ? kVtaDramBytes : kVtaCycles);
@@ -64,7 +84,7 @@ std::vector<std::string> MetricsOf(const Target& target) {
 
 bool IsSimulated(const Target& target) {
   const MeasuredOn* device = FindDeviceRow(kMeasured, target);
-  return device != nullptr && device->metric != nullptr;
+  return device != nullptr && device->simulated;
 }
 
 Result<DeviceFingerprint> DeviceFor(const Target& target) {

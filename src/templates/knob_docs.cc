@@ -27,14 +27,14 @@ const KnobDoc* FindKnobDoc(const TemplateEntry& entry, std::string_view knob) {
 
 std::string DescribeKnobs(const TemplateRegistry& templates) {
   std::string page =
-      "# Knobs of the templates\n\n"
-      "Generated from the entries of the built-in templates ([templates.md](templates.md));\n"
-      "`TILEWRIGHT_REWRITE_GOLDEN=1 templates_tests --gtest_filter=KnobDocsTest.*` rewrites this "
-      "page."
-      "\n\n"
-      "A knob whose values are in brackets has several numbers: the text names them in their "
-      "order.\nA name such as `tile_<axis>` stands for one knob for each number.\n"
-      "`tilewright space TASK` prints the knobs of a task with their values.\n";
+      "# Knobs\n\n"
+      "This page lists the knobs of all built-in [templates](templates.md). `tilewright space "
+      "TASK` "
+      "prints\nthe knobs of a task with their values. A knob with values in brackets has several "
+      "numbers, which the\ntext names in order. A name such as `tile_<axis>` stands for one knob "
+      "for each axis.\n\n"
+      "The page is generated from the templates: `TILEWRIGHT_REWRITE_GOLDEN=1 templates_tests\n"
+      "--gtest_filter=KnobDocsTest.*` rewrites it.\n";
   std::vector<std::string_view> without;
   std::set<const KnobDoc*> done;
   for (const TemplateEntry& entry : templates.all()) {

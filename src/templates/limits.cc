@@ -1,14 +1,36 @@
 #include "src/templates/limits.h"
 
+#include <algorithm>
+
+#include "src/base/strings.h"
 #include "src/target/device.h"
 #include "src/target/gpu.h"
 
 namespace tilewright {
+namespace {
+
+/// Limits of nearly every OpenCL device; TVM's defaults for the target, too.
+constexpr std::int64_t kSourceThreads = 256, kSourceSharedBytes = 32 * 1024;
+
+std::int64_t NumberOf(const Target& target, std::string_view option, std::int64_t otherwise) {
+  const auto number = ParseInt64(target.Option(option));
+  return number.ok() && *number > 0 ? std::min(*number, 4 * otherwise) : otherwise;
+}
+
+}  // namespace
 
 LowerLimits LowerLimitsFor(const Target& target) {
   LowerLimits limits;
   if (!DeviceTraitsOf(target).launches_grids) return limits;
   const auto capability = ComputeCapabilityOf(target);
+  if (DeviceTraitsOf(target).grids_are_source) {
+    // Registers are the compiler's: private arrays can be memory.
+    limits.launch.registers_per_thread = limits.launch.registers_per_block;
+    limits.launch.threads_per_block = NumberOf(target, "max_num_threads", kSourceThreads);
+    limits.launch.shared_bytes =
+        NumberOf(target, "max_shared_memory_per_block", kSourceSharedBytes);
+    return limits;
+  }
   if (capability.ok()) limits.launch.shared_bytes = LimitsOf(*capability).block_shared_bytes;
   return limits;
 }

@@ -9,29 +9,41 @@
 #include <utility>
 
 #include "src/base/math.h"
+#include "src/ir/visit.h"
 #include "src/schedule/lower/lower.h"
 #include "src/schedule/lower/recurrence_loop.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/matmul_tile.h"
+#include "src/templates/row_schedule.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/tensor/compute/define_list.h"
+#include "src/tensor/layout.h"
 #include "src/tensor/recurrence.h"
 
 namespace tilewright {
 namespace {
+
+/// Products of bytes that are summed into one lane.
+constexpr std::int64_t kBytesOfDot = 4;
 
 /// Product of a value of the step with a weight that is the same in all steps.
 struct StepProduct {
   int value = -1, weight = -1;  // positions in the list
   std::int64_t rows = 0, columns = 0, depth = 0;
   std::int64_t lanes = 1;
-  MatmulTile tile;  // rows, vectors
-  int packed = -1;  // position in the packed list
+  bool bytes = false;  // uint8 times int8
+  MatmulTile tile;     // rows, vectors
+  int packed = -1;     // position in the packed list
+  int data = -1;       // the same, of the data
   std::int64_t macs() const { return rows * columns * depth; }
   std::int64_t block() const { return tile[1] * lanes; }
   std::int64_t padded_columns() const { return RoundUp(columns, block()); }
-  std::string layout() const { return fmt::format("NK{}n", block()); }
+  std::string layout() const {
+    const std::string blocks = fmt::format("NK{}n", block());
+    return bytes ? fmt::format("{}{}k", blocks, kBytesOfDot) : blocks;
+  }
+  std::string dot() const { return bytes ? "dot4.u8s8" : ""; }
 };
 
 class StepScheduler {
@@ -78,8 +90,13 @@ class StepScheduler {
       return uses == 0 || (IsProduct(user) && uses == 1 && user.operands[1] == value);
     });
   }
+  bool IsProductOfBytes(const OperatorListValue& value) const {
+    return value.type.dtype == kInt32 && list_.TypeOf(value.operands[0]).dtype == kUInt8 &&
+           list_.TypeOf(value.operands[1]).dtype == kInt8;
+  }
   bool IsProduct(const OperatorListValue& value) const {
-    return value.op && value.op->kind == OpKind::kDense && value.type.dtype == kFloat32 &&
+    return value.op && value.op->kind == OpKind::kDense &&
+           (value.type.dtype == kFloat32 || IsProductOfBytes(value)) &&
            (value.op->attributes.kernel_layout.empty() ||
             value.op->attributes.kernel_layout == "NK");
   }
@@ -94,6 +111,7 @@ class StepScheduler {
                           value.type.shape[1],
                           list_.TypeOf(value.operands[1]).shape[1],
                           lanes_,
+                          IsProductOfBytes(value),
                           {}};
       product.tile = TileOf(product);
       products_.push_back(std::move(product));
@@ -103,7 +121,8 @@ class StepScheduler {
   /// Returns the tile with the most sums in registers relative to the columns that it adds to the
   /// last block, up to the number of sums that hides the latency of one.
   MatmulTile TileOf(const StepProduct& product) const {
-    constexpr std::int64_t kMaxVectors = 8, kEnoughSums = 24;
+    constexpr std::int64_t kMaxVectors = 8;
+    const std::int64_t kEnoughSums = product.bytes ? 16 : 24;
     const std::int64_t vectors = CeilDiv(product.columns, product.lanes);
     MatmulTile best = {1, 1};
     double most = 0;
@@ -118,6 +137,9 @@ class StepScheduler {
     }
     return best;
   }
+
+  bool HasBytes() const { return std::ranges::any_of(products_, &StepProduct::bytes); }
+  static std::size_t Index(int value) { return static_cast<std::size_t>(value); }
 
   const StepProduct* ProductWith(int weight) const {
     const auto found = std::ranges::find(products_, weight, &StepProduct::weight);
@@ -141,8 +163,8 @@ class StepScheduler {
       } else {
         TensorType type = value.type;
         if (const StepProduct* product = ProductWith(static_cast<int>(i))) {
-          type.shape = {product->padded_columns() / product->block(), product->depth,
-                        product->block()};
+          TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(product->layout()));
+          type.shape = layout.Pack(type.shape);
         }
         numbers_.push_back(packed.AddParameter(std::move(type)));
       }
@@ -157,6 +179,12 @@ class StepScheduler {
     }
     const auto product = std::ranges::find(products_, own, &StepProduct::value);
     if (product == products_.end()) return packed.AddOperator(*value.op, std::move(operands));
+    if (product->bytes && product->depth % kBytesOfDot != 0) {
+      Operator pad{OpKind::kPad, {}};
+      pad.attributes.pad_width = {0, 0, 0, RoundUp(product->depth, kBytesOfDot) - product->depth};
+      TW_ASSIGN_OR_RETURN(operands[0], packed.AddOperator(std::move(pad), {operands[0]}));
+    }
+    product->data = operands[0];
     Operator dense = *value.op;
     dense.attributes.kernel_layout = product->layout();
     TW_ASSIGN_OR_RETURN(auto sums, packed.AddOperator(std::move(dense), std::move(operands)));
@@ -169,17 +197,34 @@ class StepScheduler {
     return packed.AddOperator(std::move(slice), {sums});
   }
 
+  /// Adds single numbers that loops read: each iteration would compute them again.
+  static void KeepNumbers(const Schedule& s, std::vector<StageId>& kept) {
+    for (const StageId reader : s.order()) {
+      if (s.stage(reader).op.axes.empty()) continue;
+      ForEachNode(s.stage(reader).op.body, [&](const Expr& node) {
+        if (node->kind != ExprKind::kLoad || !node->args.empty()) return;
+        const StageId producer = s.ProducerOf(node->buffer);
+        if (producer.index >= 0) kept.push_back(producer);
+      });
+    }
+  }
+
   void ScheduleStep(Schedule& s, const std::vector<Buffer>& buffers) const {
     std::vector<StageId> kept;
     for (int next : recurrence_.next) {
       kept.push_back(s.ProducerOf(BufferOf(next, buffers)));
     }
+    for (const StepProduct& product : products_) {
+      if (product.bytes) kept.push_back(s.ProducerOf(buffers[Index(product.data)]));
+    }
+    KeepNumbers(s, kept);
     InlineElementwise(s, kept);
+    if (HasBytes()) SumInLanes(s, lanes_, 1, kMaxVectorsOfSums);
     const std::vector<StageId> order = s.order();
     for (const StageId id : order) {
       if (s.stage(id).attach == Schedule::Attach::kInline) continue;
       const auto product = std::ranges::find_if(products_, [&](const StepProduct& p) {
-        return s.ProducerOf(buffers[static_cast<std::size_t>(p.packed)]) == id;
+        return s.ProducerOf(buffers[Index(p.packed)]) == id;
       });
       if (product != products_.end()) {
         ScheduleProduct(s, id, *product);
@@ -201,7 +246,7 @@ class StepScheduler {
       s.Pragma(result, outer, kAlternatingLoop, 1);
     }
     s.ComputeAt(sum, result, outer);
-    TileMatmulSum(s, sum, false, product.lanes, kUnrolledDepth, {});
+    TileMatmulSum(s, sum, false, product.lanes, kUnrolledDepth, product.dot());
   }
 
   std::vector<std::string> Layouts() const {

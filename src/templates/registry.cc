@@ -10,6 +10,7 @@
 #include "src/templates/auto/templates.h"
 #include "src/templates/cpu/templates.h"
 #include "src/templates/cuda/templates.h"
+#include "src/templates/open/open_task.h"
 #include "src/templates/text/schedule_text.h"
 #include "src/templates/vta/templates.h"
 
@@ -51,7 +52,7 @@ Status TemplateRegistry::Add(const TemplateEntry& entry) {
     return InvalidArgument(name + ": version " + std::to_string(entry.version) +
                            ", expected 1 or more");
   }
-  if (std::ranges::find(AllDevices(), entry.device, &DeviceTraits::name) == AllDevices().end()) {
+  if (FindDeviceTraits(entry.device).name.empty()) {
     return InvalidArgument(name + ": no code is made for device '" + std::string(entry.device) +
                            "'");
   }
@@ -108,6 +109,9 @@ std::string TemplateUnavailableReason(const TemplateRegistry& templates, std::st
   if (IsScheduleTextKey(key)) {
     return name + " is a text that is not here: give it by --schedule, or the store that it is in";
   }
+  if (IsOpenTaskKey(key)) {
+    return name + " is an open task that is not here: give the store that it is in";
+  }
   return IsPluginKey(key) ? name + " is of a plugin that is not loaded" : "no " + name;
 }
 
@@ -131,12 +135,15 @@ Result<vta::Stream> BuildVtaStream(const TemplateEntry& entry, const Workload& w
 std::vector<const TemplateEntry*> TemplateRegistry::For(const Workload& workload,
                                                         const Target& target) const {
   std::vector<const TemplateEntry*> entries;
+  const std::string_view others = DeviceTraitsOf(target).templates_of;
   for (std::string_view key : preference_) {
     const TemplateEntry* entry = Find(key);
     TW_CHECK(entry != nullptr, key);
     const KernelLibrary* library = LibraryOfTemplate(key);
     if (library != nullptr && !UsesLibrary(target, library->name)) continue;
-    if (entry->device == target.device() && entry->refuses(workload, target).empty()) {
+    const bool serves =
+        entry->device == target.device() || (!others.empty() && entry->device == others);
+    if (serves && entry->refuses(workload, target).empty()) {
       const bool first = entry->is_preferred != nullptr && entry->is_preferred(workload, target);
       entries.insert(first ? entries.begin() : entries.end(), entry);
     }

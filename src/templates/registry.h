@@ -15,6 +15,8 @@
 
 namespace tilewright {
 
+struct OpenTask;  // src/templates/open/open_task.h
+
 /// Schedule of a kernel, with the layouts of its tensors.
 struct Kernel {
   Schedule schedule;
@@ -67,6 +69,9 @@ struct TemplateEntry {
   /// Null, or returns configs that can replace the default one in a network that keeps other
   /// layouts: one for each useful pair of layouts of data and result.
   Callback<Result<std::vector<Config>>(const Workload&, const Target&)> layout_configs = nullptr;
+  /// Null, or the open task whose space this is (src/templates/open). `apply` then only checks the
+  /// conditions of the space.
+  const OpenTask* open = nullptr;
 };
 
 /// Returns the entry of a template that makes loops, its optional members at their defaults.

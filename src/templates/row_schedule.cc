@@ -106,7 +106,7 @@ std::int64_t RowFinder::ElementsOfRow(StageId stage) const {
 namespace {
 
 /// Elements of the steps into which `extent` is cut: this many vectors without a tail, or one.
-std::int64_t PartsOf(std::int64_t extent, std::int64_t lanes, std::int64_t vectors) {
+std::int64_t VectorGroupsOf(std::int64_t extent, std::int64_t lanes, std::int64_t vectors) {
   for (std::int64_t width = lanes; width > 1 && 2 * width >= lanes; width /= 2) {
     for (std::int64_t count = vectors; count > 0; --count) {
       if (extent % (count * width) == 0 && extent > count * width) return count * width;
@@ -129,7 +129,7 @@ void SumInLanes(Schedule& schedule, std::int64_t lanes, std::int64_t rows, std::
     const std::int64_t extent = op.reduce_axes.back().extent;
     std::int64_t parts = extent;
     if (extent > lanes) {
-      parts = PartsOf(extent, lanes, vectors);
+      parts = VectorGroupsOf(extent, lanes, vectors);
     } else if (extent < 4 || lanes % extent != 0) {
       continue;
     }
@@ -169,7 +169,10 @@ void ScheduleInRow(Schedule& s, StageId stage, const RowAxes& rows, std::int64_t
     LoopId vector = elements.back();
     elements.pop_back();
     if (s.Extent(vector) > kMaxVectorsOfSums) {
-      const auto [chunk, inner] = s.Split(stage, vector, kMaxVectorsOfSums - 1, Tail::kPeel);
+      constexpr std::int64_t kFewVectors = 3;
+      const std::int64_t divisor = LargestDivisor(s.Extent(vector), kMaxVectorsOfSums);
+      const auto [chunk, inner] = s.Split(
+          stage, vector, divisor >= kFewVectors ? divisor : kMaxVectorsOfSums - 1, Tail::kPeel);
       elements.push_back(chunk);
       vector = inner;
     }
@@ -211,6 +214,47 @@ constexpr std::int64_t kShortRowBytes = 512;
 /// Bytes of a row of a stage.
 std::int64_t BytesOfRow(const Schedule& schedule, const RowFinder& finder, StageId id) {
   return finder.ElementsOfRow(id) * schedule.stage(id).op.output->dtype.bytes();
+}
+
+/// Elements of a row that leaves the nearest cache before it has been read twice.
+constexpr std::int64_t kLongRow = 4096;
+
+/// Computes a stage block by block in the loop of the one reduction that reads it, which then reads
+/// it from the nearest cache. The stages that read the whole row run later.
+void MakeInSums(Schedule& s, StageId id) {
+  const ComputeOp& op = s.stage(id).op;
+  if (op.combiner != Combiner::kNone) return;
+  std::vector<StageId> sums;
+  for (const StageId reader : s.order()) {
+    const Schedule::StageInfo& info = s.stage(reader);
+    const bool reads = std::ranges::any_of(
+        info.loads, [&](const ExprNode* load) { return load->buffer == op.output; });
+    if (reads && info.op.combiner != Combiner::kNone) sums.push_back(reader);
+  }
+  if (sums.size() != 1 || s.stage(sums[0]).attach != Schedule::Attach::kAt) return;
+  const Schedule::StageInfo& sum = s.stage(sums[0]);
+  std::int64_t terms = sum.op.output->elements();
+  for (const Axis& axis : sum.op.reduce_axes) terms *= axis.extent;
+  if (terms != op.output->elements()) return;  // blocks that reach beyond the end
+  LoopId block;
+  for (const LoopId leaf : sum.leaves) {
+    if (s.loop(leaf).reduction) break;
+    block = leaf;
+  }
+  const bool divides = std::ranges::all_of(sum.relations, [&](const Schedule::Relation& split) {
+    return s.Extent(split.parent) % split.factor == 0;
+  });
+  if (block.index < 0 || s.Extent(block) < 2 || !divides) return;
+  // A stage that reads it before the sum would find nothing.
+  const auto place = [&](StageId stage) { return std::ranges::find(s.order(), stage); };
+  for (const StageId reader : s.order()) {
+    if (IsInline(s, reader) || place(reader) >= place(sums[0])) continue;
+    const bool reads = std::ranges::any_of(
+        s.stage(reader).loads, [&](const ExprNode* load) { return load->buffer == op.output; });
+    if (reads) return;
+  }
+  s.ComputeAt(id, sums[0], block);
+  s.Keep(id);
 }
 
 /// Schedules with the last `inside` axes of the result as rows.
@@ -263,6 +307,7 @@ std::optional<Schedule> ScheduleRows(Schedule schedule, int inside, std::int64_t
     }
     schedule.ComputeAt(id, result, row);
     ScheduleInRow(schedule, id, finder.Of(id), lanes);
+    if (length >= kLongRow) MakeInSums(schedule, id);
   }
   if (!schedule.status().ok()) return std::nullopt;
   return schedule;

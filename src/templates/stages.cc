@@ -33,6 +33,34 @@ std::optional<std::int64_t> PositionAt(const ExprNode& load, const std::vector<A
   return position;
 }
 
+/// Returns true if a condition holds if all axes have their last value except one, which has this
+/// value; nothing if that depends on data.
+std::optional<bool> HoldsAt(const Expr& condition, const std::vector<Axis>& axes, std::size_t axis,
+                            std::int64_t value) {
+  Substitution point;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    point.emplace_back(axes[i].var.get(), Expr(i == axis ? value : axes[i].extent - 1));
+  }
+  std::int64_t holds = 0;
+  if (!Simplify(Substitute(condition, point), Ranges()).IsInt(&holds)) return std::nullopt;
+  return holds != 0;
+}
+
+/// Returns an axis outside of `innermost` of which only the last iteration has elements that are
+/// padding, such as the blocks of channels; -1 if there is none.
+int PaddedAxis(const ComputeOp& op, std::size_t innermost) {
+  if (op.body->kind != ExprKind::kSelect) return -1;
+  const Expr& inside = op.body->args[0];
+  for (std::size_t axis = 0; axis < innermost; ++axis) {
+    const std::int64_t last = op.axes[axis].extent - 1;
+    if (last > 0 && HoldsAt(inside, op.axes, axis, last - 1) == true &&
+        HoldsAt(inside, op.axes, axis, last) == false) {
+      return static_cast<int>(axis);
+    }
+  }
+  return -1;
+}
+
 /// Whether neighbours along an axis are loaded from neighbouring memory, for a block at least.
 bool IsContiguous(const ExprNode& load, const std::vector<Axis>& axes, std::size_t axis,
                   std::int64_t block) {
@@ -79,26 +107,39 @@ int InnermostAxis(const ComputeOp& op) {
   return axis;
 }
 
-int AcrossAxis(const ComputeOp& op, std::int64_t lanes) {
+namespace {
+
+/// Axis along which data are contiguous, and the elements of such a run, a power of two.
+struct Across {
+  int axis = -1;
+  std::int64_t run = 0;
+};
+
+Across AcrossOf(const ComputeOp& op, std::int64_t lanes) {
   constexpr std::int64_t kMin = 4;  // rows and columns of a block
   const std::vector<Axis>& axes = op.axes;
-  if (axes.size() < 2) return -1;
+  if (axes.size() < 2) return {};
   const auto last = static_cast<std::size_t>(InnermostAxis(op));
-  if (axes[last].extent < kMin) return -1;
-  int found = -1;
+  if (axes[last].extent < kMin) return {};
+  Across found;
   ForEachNode(op.body, [&](const Expr& node) {
-    if (node->kind != ExprKind::kLoad || found >= 0) return;
+    if (node->kind != ExprKind::kLoad || found.axis >= 0) return;
     const auto first = PositionAt(*node, axes, last, 0), second = PositionAt(*node, axes, last, 1);
     if (!first || !second || *second - *first == 0 || *second - *first == 1) return;
-    for (std::size_t axis = 0; axis < last && found < 0; ++axis) {
-      const std::int64_t block = std::min(lanes, axes[axis].extent);
-      if (block >= kMin && IsContiguous(*node, axes, axis, block)) {
-        found = static_cast<int>(axis);
+    for (std::int64_t run = FloorPowerOfTwo(lanes); run >= kMin; run /= 2) {
+      for (std::size_t axis = 0; axis < last && found.axis < 0; ++axis) {
+        if (run <= axes[axis].extent && IsContiguous(*node, axes, axis, run)) {
+          found = {static_cast<int>(axis), run};
+        }
       }
     }
   });
   return found;
 }
+
+}  // namespace
+
+int AcrossAxis(const ComputeOp& op, std::int64_t lanes) { return AcrossOf(op, lanes).axis; }
 
 FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, const Target& target,
                        std::int64_t tile, int across) {
@@ -116,8 +157,18 @@ FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, co
   LoopId rows;
   if (across >= 0) {
     LoopId& axis = outer[static_cast<std::size_t>(across)];
-    const std::int64_t count = std::min(lanes, FloorPowerOfTwo(schedule.Extent(axis)));
+    const Across found = AcrossOf(schedule.stage(stage).op, lanes);
+    const std::int64_t count =
+        found.axis == across ? found.run : std::min(lanes, FloorPowerOfTwo(schedule.Extent(axis)));
     std::tie(axis, rows) = schedule.Split(stage, axis, count, Tail::kPeel);
+    const int padded = PaddedAxis(schedule.stage(stage).op, vector_axis);
+    if (padded >= 0 && padded != across) {  // without conditions, rows can be transposed
+      LoopId& blocks = outer[static_cast<std::size_t>(padded)];
+      const auto [part, block] =
+          schedule.Split(stage, blocks, schedule.Extent(blocks) - 1, Tail::kPeel);
+      blocks = part;
+      outer.insert(outer.begin() + padded + 1, block);
+    }
   }
   if (schedule.Extent(last) > lanes) {
     const auto [chunks, lane] = schedule.Split(stage, last, lanes, Tail::kPeel);

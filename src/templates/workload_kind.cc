@@ -22,8 +22,18 @@ bool IsFloat32(const Workload& w) {
 
 bool IsFloat16(const Workload& w) { return w.data.dtype == kFloat16 && w.weight.dtype == kFloat16; }
 
+bool IsBFloat16(const Workload& w) {
+  return w.data.dtype == kBFloat16 && w.weight.dtype == kBFloat16;
+}
+
 bool IsInt8(const Workload& w) {
   return (w.data.dtype == kInt8 || w.data.dtype == kUInt8) && w.weight.dtype == kInt8 &&
+         w.out_dtype == kInt32;
+}
+
+bool IsInt16(const Workload& w) {
+  const DataType weight = w.weight.dtype;
+  return w.data.dtype == kInt16 && (weight == kInt16 || weight == kInt8 || weight == kUInt8) &&
          w.out_dtype == kInt32;
 }
 
@@ -36,7 +46,8 @@ bool IsPlainNchw(const Workload& w) { return w.data_layout == "NCHW" && w.kernel
 
 MatmulSizes MatmulSizesOf(const Workload& w) {
   const std::size_t rank = w.data.shape.size();
-  return {w.data.shape[rank - 2], w.weight.shape[rank - 2], w.data.shape[rank - 1]};
+  return {w.data.shape[rank - 2], w.weight.shape[w.kernel_layout.find('N')],
+          w.data.shape[rank - 1]};
 }
 
 std::string Blocked(const std::string& layout, std::int64_t block, char dimension) {

@@ -18,8 +18,12 @@ Workload PlainConvolution(const Workload& workload, const ConvShape& shape, bool
 bool IsFloat32(const Workload& workload);
 /// True for float16 summed in float32, whether the result is rounded to float16 or not.
 bool IsFloat16(const Workload& workload);
+/// True for bfloat16 summed in float32, whether the result is rounded to bfloat16 or not.
+bool IsBFloat16(const Workload& workload);
 /// True for 8-bit data and int8 weight summed in int32.
 bool IsInt8(const Workload& workload);
+/// True for int16 data and integers of up to 16 bits as weight, summed in int32.
+bool IsInt16(const Workload& workload);
 /// True if data and weight are in NCHW and OIHW, the only layouts that AutoTVM's templates serve.
 bool IsPlainNchw(const Workload& workload);
 /// Empty for a dense layer whose data and weights are rows (MK, NK); else the reason why it is not

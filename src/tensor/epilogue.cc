@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxEpilogueText = 4000;
 constexpr std::size_t kMaxSteps = 64;
+constexpr int kMaxBroadcastRank = 16;
 
 std::string TextOf(double number) { return ShortestDouble(number); }
 std::string TextOf(std::int64_t number) { return std::to_string(number); }
@@ -28,6 +29,14 @@ std::string UnaryArguments(const Operator& op) {
     text += std::visit([&](auto field) { return TextOf(op.attributes.*field); }, argument.field);
   }
   return text.empty() ? text : text + ")";
+}
+
+std::string DimensionsText(int kept) {
+  std::string text;
+  for (int i = 0; i < kMaxBroadcastRank; ++i) {
+    if ((kept >> i & 1) != 0) text += (text.empty() ? "" : ",") + std::to_string(i);
+  }
+  return text;
 }
 
 std::string OperandText(const EpilogueStep& step) {
@@ -43,6 +52,9 @@ std::string OperandText(const EpilogueStep& step) {
       return fmt::format("({}{})", ShortestDouble(step.scalar), order);
     case OperandKind::kChannel:
       return fmt::format("(channel:{}{}{})", DataTypeName(step.operand_dtype), offset, order);
+    case OperandKind::kBroadcast:
+      return fmt::format("(broadcast[{}]:{}{}{})", DimensionsText(step.value),
+                         DataTypeName(step.operand_dtype), offset, order);
     case OperandKind::kTensor:
       return fmt::format("(tensor:{}{}{})", DataTypeName(step.operand_dtype), offset, order);
     case OperandKind::kStep:
@@ -80,12 +92,40 @@ Status ReadUnaryArguments(TextScanner& scanner, Operator& op) {
   return before == "(" ? Status() : scanner.Expect(")");
 }
 
+/// Reads the dimensions of a broadcast operand, ascending, up to "]:".
+Status ReadKept(TextScanner& scanner, EpilogueStep& step) {
+  std::int64_t least = 0;
+  while (!scanner.Accept("]")) {
+    if (step.value != 0) TW_RETURN_IF_ERROR(scanner.Expect(","));
+    const TextScanner before = scanner;
+    TW_ASSIGN_OR_RETURN(auto dimension, scanner.Int());
+    if (dimension < least || dimension >= kMaxBroadcastRank) {
+      return before.Error(fmt::format("a dimension, {} to {}", least, kMaxBroadcastRank - 1));
+    }
+    step.value |= 1 << static_cast<int>(dimension);
+    least = dimension + 1;
+  }
+  return scanner.Expect(":");
+}
+
+/// Reads the name of an operand in memory, if there is one.
+Status ReadOperandInMemory(TextScanner& scanner, EpilogueStep& step) {
+  if (scanner.Accept("channel:")) {
+    step.operand = OperandKind::kChannel;
+  } else if (scanner.Accept("tensor:")) {
+    step.operand = OperandKind::kTensor;
+  } else if (scanner.Accept("broadcast[")) {
+    step.operand = OperandKind::kBroadcast;
+    return ReadKept(scanner, step);
+  }
+  return {};
+}
+
 /// values: their number so far.
 Status ReadOperand(TextScanner& scanner, std::int64_t values, EpilogueStep& step) {
   TW_RETURN_IF_ERROR(scanner.Expect("("));
-  const bool channel = scanner.Accept("channel:");
-  if (channel || scanner.Accept("tensor:")) {
-    step.operand = channel ? OperandKind::kChannel : OperandKind::kTensor;
+  TW_RETURN_IF_ERROR(ReadOperandInMemory(scanner, step));
+  if (step.has_parameter()) {
     TW_ASSIGN_OR_RETURN(step.operand_dtype, scanner.ElementType());
     const bool moved = scanner.Accept(",less:");
     const TextScanner offset = scanner;

@@ -37,4 +37,14 @@ std::uint16_t FloatToHalf(float value) {
   return static_cast<std::uint16_t>(sign | ((exponent + 14) << 10) | (units & 0x3ff));
 }
 
+float BFloat16ToFloat(std::uint16_t number) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(number) << 16);
+}
+
+std::uint16_t FloatToBFloat16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
+  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
 }  // namespace tilewright

@@ -123,6 +123,21 @@ std::int64_t Layout::BlockOf(char dimension) const {
   return block;
 }
 
+std::vector<std::int64_t> Layout::Steps() const {
+  std::vector<std::int64_t> steps(parts_.size());
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    // Blocks further inside come first in the element's number; the outer part comes last.
+    steps[i] = 1;
+    for (std::size_t j = 0; j < parts_.size(); ++j) {
+      const bool is_inside = parts_[i].block == 0 ? j != i : j > i;
+      if (is_inside && parts_[j].dimension == parts_[i].dimension && parts_[j].block != 0) {
+        steps[i] *= parts_[j].block;
+      }
+    }
+  }
+  return steps;
+}
+
 std::vector<std::int64_t> Layout::Pack(std::span<const std::int64_t> primal_shape) const {
   const std::string letters = primal();
   TW_CHECK(letters.size() == primal_shape.size(), "layout and shape differ in dimensions");

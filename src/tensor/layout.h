@@ -27,6 +27,9 @@ class Layout {
   std::string primal() const;
   /// Returns the product of the blocks of a dimension; 1 if it has none.
   std::int64_t BlockOf(char dimension) const;
+  /// Returns for each part the elements of its dimension from one index to the next: an element has
+  /// the index of its dimension that is the sum of index * step over the dimension's parts.
+  std::vector<std::int64_t> Steps() const;
   /// Returns the shape in memory of a tensor whose primal dimensions have these sizes, with blocks
   /// rounded up.
   std::vector<std::int64_t> Pack(std::span<const std::int64_t> primal_shape) const;

@@ -68,7 +68,7 @@ enum class OpKind : std::uint8_t {
   kLogSoftmax,
   kLrn,
   kBatchNorm,
-  // Comparisons and a choice, with broadcasting.
+  // Comparisons and select, with broadcasting.
   kEqual,
   kLess,
   kWhere,

@@ -76,6 +76,8 @@ double Tensor::At(std::int64_t index) const {
       if (bits == 64) return Load<double>(data, index);
       if (bits == 16) return HalfToFloat(Load<std::uint16_t>(data, index));
       return static_cast<double>(Load<float>(data, index));
+    case TypeCode::kBFloat:
+      return BFloat16ToFloat(Load<std::uint16_t>(data, index));
     case TypeCode::kInt:
       if (bits == 8) return Load<std::int8_t>(data, index);
       if (bits == 16) return Load<std::int16_t>(data, index);
@@ -100,6 +102,8 @@ void Tensor::Set(std::int64_t index, double value) {
       if (bits == 64) return Store(data, index, value);
       if (bits == 16) return Store(data, index, FloatToHalf(static_cast<float>(value)));
       return Store(data, index, static_cast<float>(value));
+    case TypeCode::kBFloat:
+      return Store(data, index, FloatToBFloat16(static_cast<float>(value)));
     case TypeCode::kInt:
       if (bits == 8) return Store(data, index, SaturateTo<std::int8_t>(value));
       if (bits == 16) return Store(data, index, SaturateTo<std::int16_t>(value));

@@ -16,7 +16,7 @@ struct Work {
   std::int64_t bytes = 0;  ///< of the operands and the result, each counted once
 };
 
-/// Returns the work of an operator. result: InferType's. Data movement is no operation.
+/// Returns the work of an operator. result: from InferType. Data movement has no operations.
 Work WorkOf(const Operator& op, std::span<const TensorType> inputs, const TensorType& result);
 /// Returns the work of a workload without epilogue. Zero if Parse does not accept the workload.
 Work WorkOf(const Workload& workload);

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "src/tensor/layout.h"
+#include "src/tensor/open_workload.h"
 #include "src/tensor/operator_table.h"
 #include "src/tensor/windows.h"
 
@@ -79,7 +80,7 @@ DataType ProductType(OpKind op, DataType data, DataType weight) {
 /// Errors: kInvalidArgument unless both can be multiplied and summed in `out`.
 Status CheckTypes(const Workload& w) {
   const DataType a = w.data.dtype, b = w.weight.dtype;
-  const bool widened = a == kFloat16 && w.out_dtype == kFloat32;
+  const bool widened = a.is_half() && w.out_dtype == kFloat32;
   const bool floats = a.is_float() && a == b && (w.out_dtype == a || widened);
   const bool integers =
       a.is_integer() && b.is_integer() && a.bits <= 32 && b.bits <= 32 && w.out_dtype == kInt32;
@@ -193,7 +194,7 @@ std::int64_t CappedProduct(std::initializer_list<std::int64_t> factors) {
 
 Result<ConvShape> ConvShapeOf(const Workload& w) {
   if (!IsConvolution(w.op)) {
-    return InvalidArgument(fmt::format("{} is no convolution", OpName(w.op)));
+    return InvalidArgument(fmt::format("{} is not a convolution", OpName(w.op)));
   }
   TW_RETURN_IF_ERROR(CheckSteps(w));
   TW_ASSIGN_OR_RETURN(auto data, SizesOf("data", w.data, w.data_layout, "NCHW"));
@@ -256,6 +257,7 @@ Workload Workload::FromExpression(const Expression& expression, std::vector<int>
 }
 
 std::string Workload::op_name() const {
+  if (IsOpen(*this)) return "open";
   if (op != OpKind::kConv2d || groups == 1) return std::string(OpName(op));
   const auto shape = ConvShapeOf(*this);
   const bool depthwise = shape.ok() && shape->c == groups && shape->k == groups;
@@ -281,7 +283,8 @@ Operator Workload::ToOperator() const {
 
 Result<Workload> Workload::FromOperator(const Operator& op, const TensorType& data,
                                         const TensorType& weight) {
-  if (!IsAnchor(op.kind)) return InvalidArgument(fmt::format("{} is no anchor", OpName(op.kind)));
+  if (!IsAnchor(op.kind))
+    return InvalidArgument(fmt::format("{} is not an anchor", OpName(op.kind)));
   const OpAttributes& a = op.attributes;
   Workload w;
   w.op = op.kind;
@@ -306,6 +309,7 @@ Result<Workload> Workload::FromOperator(const Operator& op, const TensorType& da
 }
 
 Result<std::string> Workload::OutputLayout() const {
+  if (IsOpen(*this)) return Unsupported("an open task has no tensors");
   if (op == OpKind::kExpression) return PlainLayout(expression.result().shape.size());
   if (!IsAnchor(op)) return data_layout;
   TW_ASSIGN_OR_RETURN(auto data_parts, Layout::Parse(data_layout));
@@ -327,6 +331,7 @@ Result<std::string> Workload::OutputLayout() const {
 }
 
 Result<TensorType> Workload::OutputType() const {
+  if (IsOpen(*this)) return Unsupported("an open task has no tensors");
   if (op == OpKind::kExpression) {
     if (expression.empty()) return InvalidArgument("expression: nothing to compute");
     if (expression.inputs.empty()) {
@@ -360,6 +365,7 @@ Result<TensorType> Workload::OutputType() const {
 }
 
 std::int64_t Workload::macs() const {
+  if (IsOpen(*this)) return 0;
   if (op == OpKind::kExpression) {
     constexpr double kMax = 9e18;
     return static_cast<std::int64_t>(std::min(kMax, expression.operations() / 2));

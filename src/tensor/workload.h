@@ -37,6 +37,9 @@ struct Workload {
   /// kExpression: the expression in canonical form. `data` is its first input. Layouts name the
   /// dimensions of a tensor A, B, C, ….
   Expression expression;
+  /// Open task (src/tensor/open_workload.h): its key. There are no tensors, and `op` is kExpression
+  /// without an expression.
+  std::string open;
 
   /// Returns the name: conv2d, depthwise_conv2d (groups = channels in = channels out),
   /// group_conv2d, dense, batch_matmul, conv2d_transpose (as in reference/task-extraction); add,

@@ -4,10 +4,12 @@
 // padding) for transposed ones; k (window), s and p for max_pool2d; w64 for reduced-range weights.
 // Operators of one tensor name only that. There is one spelling: printing and parsing are inverse.
 // Of an expression: expression(<canonical text>)
+// Of an open task: open(<name>,<hash>)
 #include <fmt/format.h>
 
 #include <array>
 
+#include "src/tensor/open_workload.h"
 #include "src/tensor/operator_names.h"
 #include "src/tensor/text_scanner.h"
 #include "src/tensor/workload.h"
@@ -89,6 +91,7 @@ Result<Workload> ParseExpressionKey(std::string_view key) {
 }  // namespace
 
 std::string Workload::Key() const {
+  if (IsOpen(*this)) return open;
   if (op == OpKind::kExpression) {
     return fmt::format("{}({})", OpName(op), CanonicalText(expression));
   }
@@ -112,6 +115,7 @@ std::string Workload::Key() const {
 
 Result<Workload> Workload::Parse(std::string_view key) {
   if (key.starts_with(kExpressionPrefix) && key.ends_with(")")) return ParseExpressionKey(key);
+  if (IsOpenKey(key)) return ParseOpenWorkload(key);
   TextScanner scanner("workload", key);
   if (key.size() > kMaxKeyLength) return scanner.Error("at most 2000 characters");
   Workload w;

@@ -56,7 +56,7 @@ class WorkloadLister {
     std::vector<int> operands{data};
     if (workload_.has_weight()) operands.push_back(list_.AddParameter(workload_.weight));
     if (IsAnchor(workload_.op)) {
-      if (op.attributes.dtype == kFloat16) op.attributes.dtype = kFloat32;
+      if (workload_.out_dtype.is_half()) op.attributes.dtype = kFloat32;
       return Apply(op, operands);
     }
     if (workload_.op == OpKind::kMaxPool2d) return Apply(op, operands);
@@ -71,7 +71,7 @@ class WorkloadLister {
     const bool casts = step.op.kind == OpKind::kCast || step.op.kind == OpKind::kSaturateCast;
     if (casts && step.op.attributes.dtype) {
       TW_RETURN_IF_ERROR(CastTo(std::exchange(type, *step.op.attributes.dtype)));
-    } else if (dtype() == kFloat16) {
+    } else if (dtype().is_half()) {
       TW_RETURN_IF_ERROR(CastTo(kFloat32));
     }
     std::vector<int> operands{current_};
@@ -99,6 +99,10 @@ class WorkloadLister {
       }
       case OperandKind::kTensor:
         return CastLess(list_.AddParameter({list_.TypeOf(current_).shape, step.operand_dtype}),
+                        step.scalar);
+      case OperandKind::kBroadcast:
+        return CastLess(list_.AddParameter({step.BroadcastShape(list_.TypeOf(current_).shape),
+                                            step.operand_dtype}),
                         step.scalar);
       default:
         return AddChannels(step);

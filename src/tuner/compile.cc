@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "records/package/catalog.h"
 #include "src/base/files/file.h"
 #include "src/graph/expression_graph.h"
 #include "src/target/cpu.h"
@@ -20,7 +19,7 @@ namespace inner = ::tilewright;
 
 constexpr std::string_view kLibraryEnd = ".so";
 
-/// Catalog answer with the caller's config, if the catalog has no store.
+/// Chooser that returns the caller's config for its workload.
 class GivenConfig final : public records::ModelChooser {
  public:
   explicit GivenConfig(Candidate given) : given_(std::move(given)) {}
@@ -34,7 +33,7 @@ class GivenConfig final : public records::ModelChooser {
   Candidate given_;
 };
 
-/// Errors: kInvalidArgument for a config of a different expression.
+/// Errors: kInvalidArgument for a config of a different expression or target.
 inner::Status CheckConfig(const Candidate& candidate, const Workload& workload,
                           const Target& target) {
   if (candidate.task.workload != workload) {
@@ -48,8 +47,8 @@ inner::Status CheckConfig(const Candidate& candidate, const Workload& workload,
   return {};
 }
 
-/// Group of the expression, without the data movement before it, which changes layouts of
-/// constants.
+/// Returns the report of the expression's kernel, not of the layout changes of constants before
+/// it.
 const OperatorReport& ReportOf(const CompiledModel& compiled) {
   const auto found = std::ranges::find_if(
       compiled.operators, [](const OperatorReport& one) { return !one.template_key.empty(); });
@@ -58,28 +57,24 @@ const OperatorReport& ReportOf(const CompiledModel& compiled) {
 
 inner::Result<CompiledModel> CompileInto(const Tuner::Data& tuner, const Expression& expression,
                                          const CompileOptions& options, const std::string& path) {
-  std::shared_ptr<const TemplateRegistry> templates = tuner.templates;
-  records::Catalog catalog;
+  // A given config needs no records.
+  TW_ASSIGN_OR_RETURN(
+      auto records, OpenRecords(tuner, options.config.has_value() ? std::string() : options.store));
   inner::CompileOptions inside;
   inside.target = tuner.target;
   inside.name = options.name;
   inside.check = options.verify ? CheckLevel::kSample : CheckLevel::kNone;
-  inside.catalog = &catalog;
+  inside.catalog = &records.catalog;
   TW_ASSIGN_OR_RETURN(inside.device, DeviceFor(tuner.target));
   if (options.config.has_value()) {
     const Config::Data& config = options.config->data();
     const inner::Status fits =
         CheckConfig(config.candidate, expression.data().workload, tuner.target);
     TW_RETURN_IF_ERROR(fits);
-    templates = config.templates;
-    catalog.SetModel(std::make_unique<GivenConfig>(config.candidate));
-  } else if (!options.store.empty()) {
-    TW_ASSIGN_OR_RETURN(auto store,
-                        records::Store::Open(options.store, records::Store::Mode::kReadOnly));
-    TW_ASSIGN_OR_RETURN(templates, WithTextsOf(tuner.templates, store));
-    catalog.AddStore(std::move(store));
+    records.templates = config.templates;
+    records.catalog.SetModel(std::make_unique<GivenConfig>(config.candidate));
   }
-  inside.templates = templates.get();
+  inside.templates = records.templates.get();
   TW_ASSIGN_OR_RETURN(auto graph, GraphOfExpression(expression.data().expression, options.name));
   TW_ASSIGN_OR_RETURN(auto compiled, inner::Compile(std::move(graph), inside, path));
   const OperatorReport& report = ReportOf(compiled);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "include/tilewright/tuner.h"
-#include "records/store.h"
+#include "records/package/catalog.h"
 #include "search/registry.h"
 #include "search/report.h"
 #include "src/base/files/locked_temp_dir.h"
@@ -128,9 +128,14 @@ struct Tuner::Data {
 /// Converts the config to the public interface.
 Config MakeConfig(Candidate candidate, std::shared_ptr<const TemplateRegistry> templates);
 
-/// Returns the built-in templates and the schedule texts of a store; skips a text that does not
-/// match its name. Errors: those of reading.
-::tilewright::Result<std::shared_ptr<const TemplateRegistry>> WithTextsOf(
-    std::shared_ptr<const TemplateRegistry> templates, const records::Store& store);
+/// Open record store in a catalog, and the templates with the store's schedule texts.
+struct OpenedRecords {
+  records::Catalog catalog;
+  std::shared_ptr<const TemplateRegistry> templates;
+};
+
+/// Opens a store for reading; skips texts that do not match their names. path: empty for no store.
+/// Errors: those of opening and reading.
+::tilewright::Result<OpenedRecords> OpenRecords(const Tuner::Data& tuner, const std::string& path);
 
 }  // namespace tilewright::tuner

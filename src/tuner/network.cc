@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "records/store.h"
 #include "src/compiler/run/run.h"
 #include "src/session/model.h"
 #include "src/session/session.h"
@@ -37,9 +36,8 @@ inner::Result<Model> ReadModel(const std::string& path, const ModelOptions& opti
   return Model(std::move(data));
 }
 
-/// Session of a tuner's target. store: may be empty.
-session::Session SessionOf(const Tuner::Data& tuner, const TemplateRegistry& templates,
-                           const std::string& store) {
+/// Session of a tuner's target without record sources.
+session::Session SessionOf(const Tuner::Data& tuner, const TemplateRegistry& templates) {
   session::SessionSettings settings;
   settings.templates = &templates;
   settings.target = tuner.target;
@@ -47,12 +45,11 @@ session::Session SessionOf(const Tuner::Data& tuner, const TemplateRegistry& tem
   settings.records.user_store = false;
   settings.records.no_packages = true;
   settings.records.accept = "default";
-  if (!store.empty()) settings.records.stores = {store};
   return session::Session(std::move(settings));
 }
 
 inner::Result<std::vector<ModelTask>> ListTasks(const Tuner::Data& tuner, const Model& model) {
-  const session::Session session = SessionOf(tuner, *tuner.templates, {});
+  const session::Session session = SessionOf(tuner, *tuner.templates);
   TW_ASSIGN_OR_RETURN(const auto tasks, session.Tasks(model.data().source));
   std::vector<ModelTask> list;
   for (const search::TuneTask& task : tasks) {
@@ -63,7 +60,7 @@ inner::Result<std::vector<ModelTask>> ListTasks(const Tuner::Data& tuner, const 
 
 inner::Result<NetworkReport> TuneModel(const Tuner::Data& tuner, const Model& model,
                                        const TuneOptions& options) {
-  const session::Session session = SessionOf(tuner, *tuner.templates, {});
+  const session::Session session = SessionOf(tuner, *tuner.templates);
   TW_ASSIGN_OR_RETURN(auto tasks, session.Tasks(model.data().source));
   auto data = std::make_shared<NetworkReport::Data>();
   TW_ASSIGN_OR_RETURN(data->report, RunTuneJob(tuner, model.data().source.path, tasks, options));
@@ -74,23 +71,15 @@ inner::Result<NetworkReport> TuneModel(const Tuner::Data& tuner, const Model& mo
   return NetworkReport(std::move(data));
 }
 
-/// Templates with the schedule texts of the store, and the store itself checked.
-inner::Result<std::shared_ptr<const TemplateRegistry>> TemplatesOf(const Tuner::Data& tuner,
-                                                                   const CompileOptions& options) {
-  if (options.store.empty()) return tuner.templates;
-  TW_ASSIGN_OR_RETURN(auto store,
-                      records::Store::Open(options.store, records::Store::Mode::kReadOnly));
-  return WithTextsOf(tuner.templates, store);
-}
-
 inner::Result<CompiledModel> CompileModel(const Tuner::Data& tuner, const Model& model,
                                           const CompileOptions& options, const std::string& path) {
   if (options.config.has_value()) {
     return InvalidArgument("a config is for one expression, expected none for a model");
   }
-  TW_ASSIGN_OR_RETURN(const auto templates, TemplatesOf(tuner, options));
-  const session::Session session = SessionOf(tuner, *templates, options.store);
+  TW_ASSIGN_OR_RETURN(auto records, OpenRecords(tuner, options.store));
+  const session::Session session = SessionOf(tuner, *records.templates);
   return session.Compile(model.data().source, path, [&](inner::CompileOptions& inside) {
+    inside.catalog = &records.catalog;
     // "expression" is the default of CompileOptions::name.
     if (options.name != CompileOptions().name) inside.name = options.name;
     inside.check = options.verify ? CheckLevel::kSample : CheckLevel::kNone;
@@ -118,10 +107,11 @@ inner::Status CheckCount(const char* what, std::size_t given, std::size_t wanted
 /// Verifies the file of a compiled network against the reference evaluator.
 inner::Status VerifyModel(const Tuner::Data& tuner, const Model& model,
                           const CompileOptions& options) {
-  TW_ASSIGN_OR_RETURN(const auto templates, TemplatesOf(tuner, options));
-  const session::Session session = SessionOf(tuner, *templates, options.store);
+  TW_ASSIGN_OR_RETURN(auto records, OpenRecords(tuner, options.store));
+  const session::Session session = SessionOf(tuner, *records.templates);
   session::OpenOptions open;
   open.keep_source = true;
+  open.edit = [&](inner::CompileOptions& inside) { inside.catalog = &records.catalog; };
   TW_ASSIGN_OR_RETURN(auto network, session.Open(model.data().source, open));
   std::vector<inner::Tensor> inputs;
   for (const ModelValue& value : network.network->inputs()) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "records/package/schedules.h"
+#include "records/validation/schedules.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
-#include "src/codegen/cpu_target.h"
 #include "src/schedule/lower/lower.h"
+#include "src/session/target.h"
 #include "src/target/device.h"
 #include "src/templates/limits.h"
 #include "src/templates/text/text_template.h"
@@ -19,22 +19,11 @@ namespace {
 
 namespace inner = ::tilewright;
 
-/// Parses the target as the program's --target and --threads. Errors: kInvalidArgument for an
-/// invalid one or one without machine code.
+/// Errors: those of ParseTarget; kUnsupported for a target without machine code.
 inner::Result<Target> ReadTarget(const std::string& text, int threads) {
-  auto target = Target::Parse(text);
-  if (!target.ok()) return target.status().WithContext("target");
-  constexpr int kMaxThreads = 1024;  // of the pool of compiled code
-  if (threads < 1 || threads > kMaxThreads) {
-    return InvalidArgument("threads: " + std::to_string(threads) + ", expected 1 to 1024");
-  }
-  if (!DeviceTraitsOf(*target).machine_code) {
-    return Unsupported("target: '" + target->kind_name() + "', expected llvm");
-  }
-  if (threads > 1) target->SetOption("num-threads", std::to_string(threads));
-  const inner::Status known = CheckCpuTarget(*target).WithContext("target");
-  TW_RETURN_IF_ERROR(known);
-  return target;
+  TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(text, threads));
+  if (DeviceTraitsOf(target).machine_code) return target;
+  return Unsupported("target: '" + target.kind_name() + "', expected llvm");
 }
 
 inner::Result<Space> MakeSpace(const Tuner::Data& tuner, const Workload& workload,
@@ -91,18 +80,21 @@ Config MakeConfig(Candidate candidate, std::shared_ptr<const TemplateRegistry> t
       Config::Data{std::move(candidate), std::move(json), std::move(templates)}));
 }
 
-inner::Result<std::shared_ptr<const TemplateRegistry>> WithTextsOf(
-    std::shared_ptr<const TemplateRegistry> templates, const records::Store& store) {
-  TW_ASSIGN_OR_RETURN(auto texts, records::ScheduleTextsOf(store));
-  if (texts.empty()) return templates;
-  auto all = std::make_shared<TemplateRegistry>(*templates);
-  for (const auto& [key, text] : texts) {
-    auto parsed = ParseScheduleText(text, store.path());
-    if (!parsed.ok() || !AcceptScheduleKey(key, *parsed)) continue;
+inner::Result<OpenedRecords> OpenRecords(const Tuner::Data& tuner, const std::string& path) {
+  OpenedRecords opened{records::Catalog(), tuner.templates};
+  if (path.empty()) return opened;
+  TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(path, records::Store::Mode::kReadOnly));
+  TW_ASSIGN_OR_RETURN(const auto texts, records::ScheduleTextsOf(store));
+  if (!texts.empty()) {
+    auto all = std::make_shared<TemplateRegistry>(*tuner.templates);
     // As in a catalog: skip a text that differs from the known one of its name.
-    [[maybe_unused]] const auto added = AddScheduleText(*all, *std::move(parsed));
+    records::ForEachSchedule(texts, path, [&](inner::ScheduleText schedule) {
+      return AddScheduleText(*all, std::move(schedule));
+    });
+    opened.templates = std::move(all);
   }
-  return std::shared_ptr<const TemplateRegistry>(std::move(all));
+  opened.catalog.AddStore(std::move(store));
+  return opened;
 }
 
 inline namespace v1 {

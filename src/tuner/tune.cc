@@ -5,8 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "records/package/catalog.h"
-#include "records/package/schedules.h"
+#include "records/validation/schedules.h"
 #include "search/job.h"
 #include "search/space.h"
 #include "search/tuner.h"
@@ -24,7 +23,7 @@ namespace inner = ::tilewright;
 
 constexpr double kMeasureLimitSeconds = 1200;  // the measurer's own limits are far below
 
-/// Returns the options with this library's layout, for any version of the header that filled them.
+/// Settings of one tuning run, converted from TuneOptions.
 struct TuneOrder {
   search::JobSettings job;
   std::vector<std::string> templates;
@@ -106,18 +105,16 @@ inner::Result<Measurement> RunMeasure(Tuner::Data tuner, const Config& config) {
 
 inner::Result<Answer> RunQuery(const Tuner::Data& tuner, const Workload& workload,
                                const std::string& path) {
-  TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(path, records::Store::Mode::kReadOnly));
-  TW_ASSIGN_OR_RETURN(auto templates, WithTextsOf(tuner.templates, store));
+  if (path.empty()) return InvalidArgument("no store, expected a path");
+  TW_ASSIGN_OR_RETURN(auto records, OpenRecords(tuner, path));
   TW_ASSIGN_OR_RETURN(auto device, DeviceFor(tuner.target));
-  records::Catalog catalog;
-  catalog.AddStore(std::move(store));
   records::LookupRequest request;
-  request.templates = templates.get();
+  request.templates = records.templates.get();
   request.workload = &workload;
   request.target = &tuner.target;
   request.device = &device;
   request.accept = records::DownTo(records::AnswerLevel::kDefault);
-  TW_ASSIGN_OR_RETURN(auto answer, catalog.Query(request));
+  TW_ASSIGN_OR_RETURN(auto answer, records.catalog.Query(request));
   auto data = std::make_shared<Answer::Data>();
   data->kind = records::AnswerLevelName(answer.level);
   data->explanation = answer.answer.explanation;
@@ -126,7 +123,7 @@ inner::Result<Answer> RunQuery(const Tuner::Data& tuner, const Workload& workloa
     // A fallback record has the config of another workload or target, adapted to this one.
     Candidate own = *candidate;
     own.task = {workload, tuner.target};
-    data->config = MakeConfig(std::move(own), templates);
+    data->config = MakeConfig(std::move(own), records.templates);
   }
   return Answer(std::move(data));
 }

@@ -13,6 +13,14 @@ patch=$source/tests/adding/$kind.patch
 scratch=$build/adding/$kind
 field() { sed -n "s/^$1: *//p;/^diff /q" "$patch"; }
 first_of() { compgen -G "$1" | sed -n 1p; }  # reads to the end: a pipe that closes early fails
+# Prints the first object like a pattern that the build knows; a folder may have those of an earlier configuration.
+first_built() {
+  local object
+  for object in $(compgen -G "$1"); do
+    if grep -qF "${object#"$build"/}:" "$build/build.ninja"; then echo "$object" && return; fi
+  done
+  return 1
+}
 fail() { echo "adding $kind: $*" >&2; exit 1; }
 
 rm -rf "$scratch" && mkdir -p "$scratch"
@@ -76,8 +84,8 @@ for file in "${files[@]}" ${again[@]+"${again[@]}"}; do
   else
     object=$scratch/$file.o
     like=$objects/$inside.o
-    [ -e "$like" ] || like=$(first_of "$objects/$(dirname "$inside")/*.cc.o") ||
-      like=$(first_of "$objects/Unity/*.o") || fail "$file: nothing beside it is built"
+    grep -qF "${like#"$build"/}:" "$build/build.ninja" || like=$(first_built "$objects/$(dirname "$inside")/*.cc.o") ||
+      like=$(first_built "$objects/Unity/*.o") || fail "$file: nothing beside it is built"
     compile "$scratch/$file" "$object" "$like"
   fi
   case $file in

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <cstring>
@@ -100,11 +101,12 @@ TEST(ScratchTest, KeepsBytesOutsideMemoryOrWhereThereIsNoFileInIt) {
   EXPECT_TRUE(ScratchBytes().empty());
   EXPECT_EQ(*ScratchBytes().Read(), "");
 
-  const char* before = std::getenv("TMPDIR");
-  const std::string restore = before != nullptr ? before : "/tmp";
-  ::setenv("TMPDIR", "/no/such/folder", 1);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   const ScratchBytes kept(bytes);
-  ::setenv("TMPDIR", restore.c_str(), 1);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_TRUE(kept.in_memory());
   EXPECT_EQ(*kept.Read(), bytes);
 }

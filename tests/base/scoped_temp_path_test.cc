@@ -20,9 +20,9 @@ namespace {
 
 using testing::HasSubstr;
 
-class UnfinishedTest : public testing::Test {
+class ScopedTempPathTest : public testing::Test {
  protected:
-  UnfinishedTest() : folder_(*ScopedTempDir::Create("tilewright-base-test")) {}
+  ScopedTempPathTest() : folder_(*ScopedTempDir::Create("tilewright-base-test")) {}
 
   std::string Path(const std::string& name) const { return folder_.path() + "/" + name; }
   /// Creates a folder that contains a file and a folder.
@@ -43,7 +43,7 @@ class UnfinishedTest : public testing::Test {
   ScopedTempDir folder_;
 };
 
-TEST_F(UnfinishedTest, GoesUnlessItIsMovedToItsPlace) {
+TEST_F(ScopedTempPathTest, GoesUnlessItIsMovedToItsPlace) {
   {
     ScopedTempPath tree(MakeTree("tree"));
     ScopedTempPath moved = std::move(tree);
@@ -62,7 +62,7 @@ TEST_F(UnfinishedTest, GoesUnlessItIsMovedToItsPlace) {
   EXPECT_TRUE(FileExists(Path("place/inner/file")));
 }
 
-TEST_F(UnfinishedTest, TakesTheNameOfNoDevice) {
+TEST_F(ScopedTempPathTest, TakesTheNameOfNoDevice) {
   const std::string pipe = Path("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   ScopedTempPath file = ScopedTempPath::NextTo(pipe);
@@ -81,7 +81,7 @@ TEST_F(UnfinishedTest, TakesTheNameOfNoDevice) {
 
 // No other process can place a link where a file will be written: its name is unpredictable and
 // must be new.
-TEST_F(UnfinishedTest, NamesThatAreWrittenToCannotBeForeseen) {
+TEST_F(ScopedTempPathTest, NamesThatAreWrittenToCannotBeForeseen) {
   std::set<std::string> names;
   for (int i = 0; i < 100; ++i) names.insert(UniqueTempName(Path("file"), ".o"));
   EXPECT_EQ(names.size(), 100U);
@@ -96,7 +96,7 @@ TEST_F(UnfinishedTest, NamesThatAreWrittenToCannotBeForeseen) {
   EXPECT_FALSE(FileExists(Path("elsewhere")));
 }
 
-TEST_F(UnfinishedTest, AnOutputThatIsALinkIsFollowed) {
+TEST_F(ScopedTempPathTest, AnOutputThatIsALinkIsFollowed) {
   ASSERT_TRUE(WriteFile(Path("file"), "old").ok());
   std::filesystem::create_symlink("file", Path("link"));
   ASSERT_TRUE(WriteFile(Path("link"), "new").ok());
@@ -112,7 +112,7 @@ TEST_F(UnfinishedTest, AnOutputThatIsALinkIsFollowed) {
   EXPECT_FALSE(WriteFile(Path("round"), "x").ok() && std::filesystem::is_symlink(Path("round")));
 }
 
-TEST_F(UnfinishedTest, FilesThatOthersMayChangeAreTold) {
+TEST_F(ScopedTempPathTest, FilesThatOthersMayChangeAreTold) {
   ASSERT_TRUE(WriteFile(Path("file"), "x").ok());
   EXPECT_EQ(::chmod(Path("file").c_str(), 0644), 0);
   EXPECT_EQ(UnsafePermissionReason(Path("file")), "");
@@ -126,7 +126,7 @@ TEST_F(UnfinishedTest, FilesThatOthersMayChangeAreTold) {
   EXPECT_NE(UnsafePermissionReason(Path("shared")), "");
 }
 
-TEST_F(UnfinishedTest, GoesWithASignalThatEndsTheProgram) {
+TEST_F(ScopedTempPathTest, GoesWithASignalThatEndsTheProgram) {
   for (int signal : {SIGHUP, SIGINT, SIGTERM}) {
     EXPECT_EXIT(
         {
@@ -145,7 +145,7 @@ TEST_F(UnfinishedTest, GoesWithASignalThatEndsTheProgram) {
 }
 
 // The processes that run candidates are forked from a process with temporary files.
-TEST_F(UnfinishedTest, AForkedProcessLeavesTheFilesOfItsParent) {
+TEST_F(ScopedTempPathTest, AForkedProcessLeavesTheFilesOfItsParent) {
   EXPECT_EXIT(
       {
         std::signal(SIGTERM, SIG_DFL);
@@ -160,7 +160,7 @@ TEST_F(UnfinishedTest, AForkedProcessLeavesTheFilesOfItsParent) {
       testing::ExitedWithCode(0), "");
 }
 
-TEST_F(UnfinishedTest, IgnoredSignalsStayIgnored) {
+TEST_F(ScopedTempPathTest, IgnoredSignalsStayIgnored) {
   EXPECT_EXIT(
       {
         std::signal(SIGHUP, SIG_IGN);
@@ -171,7 +171,7 @@ TEST_F(UnfinishedTest, IgnoredSignalsStayIgnored) {
       testing::ExitedWithCode(0), "");
 }
 
-TEST_F(UnfinishedTest, AFolderIsThereAsAWholeOrNotAtAll) {
+TEST_F(ScopedTempPathTest, AFolderIsThereAsAWholeOrNotAtAll) {
   EXPECT_THAT(AtomicDirectory::Create(Path("new/place")).status().message(),
               HasSubstr("new/place: cannot be created: No such file or directory"));
   std::filesystem::create_directory(Path("new"));

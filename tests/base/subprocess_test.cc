@@ -1,4 +1,4 @@
-#include "src/base/subprocess.h"
+#include "src/base/process/subprocess.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -123,6 +123,16 @@ TEST(Subprocess, ItHasNoneOfOurFiles) {
 TEST(Subprocess, NamesSignals) {
   EXPECT_EQ(SignalName(SIGSEGV), "SIGSEGV");
   EXPECT_EQ((ExitStatus{true, SIGSEGV}).ToString(), "signal 11 (SIGSEGV)");
+}
+
+TEST(Subprocess, NamesThisProgramWithoutItsFolder) {
+  ASSERT_FALSE(OwnArguments().empty());
+  EXPECT_EQ(OwnArguments().front().find('/'), std::string::npos);
+}
+
+TEST(ShellCommandTest, QuotesOnlyWhereAShellWouldNotKeepTheText) {
+  EXPECT_EQ(ShellCommand({"tilewright", "tune", "net-1.onnx#3", "--shape=x=1,2", "", "it's $1"}),
+            R"(tilewright tune 'net-1.onnx#3' --shape=x=1,2 '' 'it'\''s $1')");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace tilewright {
 namespace {
 
 TEST(AbiTest, NumbersAreThoseOfTheFirstRelease) {
-  EXPECT_EQ(TW_API_VERSION, 1u);
+  EXPECT_EQ(TW_API_VERSION, 2u);  // raised with every addition
   EXPECT_EQ(TW_TOO_SMALL, 8);
   const int codes[] = {TW_OK,      TW_INVALID_ARGUMENT, TW_NOT_FOUND, TW_UNSUPPORTED,
                        TW_CORRUPT, TW_UNAVAILABLE,      TW_INTERNAL,  TW_NO_MEMORY};
@@ -30,6 +30,12 @@ TEST(AbiTest, NumbersAreThoseOfTheFirstRelease) {
   count_up(knobs);
   count_up(values);
   count_up(rules);
+  const int nodes[] = {TW_NODE_NULL, TW_NODE_BOOL, TW_NODE_INTEGER, TW_NODE_NUMBER,
+                       TW_NODE_TEXT, TW_NODE_LIST, TW_NODE_OBJECT};
+  count_up(nodes);
+  const int verdicts[] = {TW_VERDICT_OK,      TW_VERDICT_COMPILE,     TW_VERDICT_RUNTIME,
+                          TW_VERDICT_TIMEOUT, TW_VERDICT_CORRECTNESS, TW_VERDICT_CONSTRAINTS};
+  count_up(verdicts);
   EXPECT_EQ(TW_ACCEPT_HIT, 1);
   EXPECT_EQ(TW_ACCEPT_NEAR, 2);
   EXPECT_EQ(TW_ACCEPT_MODEL, 4);
@@ -45,6 +51,7 @@ TEST(AbiTest, MembersAreWhereTheFirstReleaseHasThem) {
   EXPECT_EQ(offsetof(tw_package_options, trusted_keys), 8u);
   EXPECT_EQ(offsetof(tw_query_options, accept), 4u);
   EXPECT_EQ(offsetof(tw_query_options, rule), 8u);
+  EXPECT_EQ(offsetof(tw_kernel_options, epilogue), 8u);
   EXPECT_EQ(offsetof(tw_knob, kind), 4u);
   EXPECT_EQ(offsetof(tw_knob, value_type), 8u);
   EXPECT_EQ(offsetof(tw_knob, name), 16u);
@@ -74,6 +81,19 @@ TEST(AbiTest, MembersAreWhereTheFirstReleaseHasThem) {
   EXPECT_EQ(offsetof(tw_tensor_info, bytes), 32u);
   EXPECT_EQ(offsetof(tw_buffer, bytes), 8u);
   EXPECT_EQ(sizeof(tw_buffer), 16u);  // used in arrays: it cannot grow
+  EXPECT_EQ(offsetof(tw_tuning_options, warm_start), 4u);
+  EXPECT_EQ(offsetof(tw_tuning_options, name), 8u);
+  EXPECT_EQ(offsetof(tw_tuning_options, strategy), 48u);
+  EXPECT_EQ(offsetof(tw_tuning_options, seed), 56u);
+  EXPECT_EQ(offsetof(tw_tuning_options, warm_store_count), 72u);
+  EXPECT_EQ(sizeof(tw_value), 32u);  // as tw_buffer
+  EXPECT_EQ(offsetof(tw_measurement, verdict), 4u);
+  EXPECT_EQ(offsetof(tw_measurement, values), 16u);
+  EXPECT_EQ(offsetof(tw_measurement, max_abs_error), 32u);
+  EXPECT_EQ(offsetof(tw_trial, verdict), 4u);
+  EXPECT_EQ(offsetof(tw_trial, others), 48u);
+  EXPECT_EQ(offsetof(tw_trial, value), 56u);
+  EXPECT_EQ(offsetof(tw_trial, samples), 96u);
 }
 
 }  // namespace

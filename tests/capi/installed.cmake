@@ -22,3 +22,12 @@ if(NOT TILEWRIGHT_SANITIZE)
   set_tests_properties(capi_installed PROPERTIES LABELS capi)
 endif()
 set_tests_properties(capi_library PROPERTIES LABELS capi)
+
+# Many writers and readers of one task, with kill -9: a second here, ten minutes by
+# bench/task_stress.sh.
+add_executable(task_stress capi/stress/task_stress_main.cc)
+target_link_libraries(task_stress PRIVATE tw_options tw_fast_link tw_capi)
+target_include_directories(task_stress PRIVATE ${PROJECT_SOURCE_DIR})
+add_test(NAME task_stress
+         COMMAND sh -c "rm -f task_stress.db*; exec $<TARGET_FILE:task_stress> task_stress.db 1 64 32 0.1")
+set_tests_properties(task_stress PROPERTIES LABELS capi)

@@ -42,6 +42,57 @@ expect "no such record store (not found)" "$work/out"
 if "$work/query_c" "$work/records.db" 'conv2d(' 2>"$work/out"; then fail "half a key was taken"; fi
 expect "invalid argument" "$work/out"
 
+# A task of the program itself, in C; the header for C++; and a Python if there is one.
+# shellcheck disable=SC2086
+${CC:-cc} -std=c99 -pedantic -Wall -Wextra -Werror "$source/docs/examples/open/caller.c" $flags -o "$work/caller"
+"$work/caller" "$work/task.db" 64 200 >"$work/out"
+expect "hit: {" "$work/out"
+"$work/caller" "$work/task.db" 96 0 >"$work/out"
+expect "near hit: config of the nearest tuned workload 'transpose size=64'" "$work/out"
+echo '#include <tilewright/tilewright.hpp>' >"$work/tasks.cc"
+${CXX:-c++} -std=c++17 -pedantic -Wall -Wextra -Werror -fno-exceptions -fsyntax-only -I "$prefix/include" "$work/tasks.cc"
+if python3 -c 'import ctypes' 2>/dev/null; then
+  PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$source/docs/examples/open python3 - "$work/task.db" "$source" <<'END' >"$work/out"
+import sys
+from tilewright_tasks import Task
+task = Task(sys.argv[1], "gemm", open(sys.argv[2] + "/docs/examples/open/matmul.json").read(), problem={"m": 512},
+            environment={"match": {"gpu": "A100"}})
+task.tell(task.ask()[0], verdict="compile", reason="too many registers")
+number, config = task.ask()
+task.tell(number, seconds=[2.0, 1.0, 3.0])
+task.record(config, seconds=[1.5])
+print([(r["verdict"], r["samples"]) for r in task.records()])
+try:
+    task.tell(number, seconds=[1.0])
+except RuntimeError as error:
+    print(error)
+END
+  expect "[('compile', []), ('ok', [2.0, 1.0, 3.0]), ('ok', [1.5])]" "$work/out"
+  expect "has a result already" "$work/out"
+fi
+
+# The kernel of a dense layer as C: the default config, and 20 others of its templates' spaces. The
+# system's compiler builds each, and its result is compared with plain loops.
+example=$source/docs/examples/kernel
+# shellcheck disable=SC2086
+${CC:-cc} -std=c99 -pedantic -Wall -Wextra -Werror "$example/kernel_to_c.c" $flags -o "$work/kernel_to_c"
+${CC:-cc} -std=c99 -pedantic -Wall -Wextra -Werror -O1 -c "$example/check.c" -o "$work/check.o"
+dense='dense(float32[8,96]MK,float32[200,96]NK)->float32'
+for number in default {1..20}; do
+  store=-
+  if [ "$number" != default ]; then
+    store=$work/config_$number.db
+    "$make_store" "$store" "$dense" "$number"
+  fi
+  "$work/kernel_to_c" "$store" "$dense" >"$work/kernel.c"
+  ${CC:-cc} -std=c99 -Wall -Wno-unknown-pragmas -Werror -O1 "$work/kernel.c" "$work/check.o" -lm -o "$work/check"
+  "$work/check" 8 200 96 >"$work/out" || fail "config $number of $(sed -n 1p "$work/kernel.c"): $(cat "$work/out")"
+  sed -n '1s/.* by /  /p' "$work/kernel.c" >>"$work/templates"
+done
+[ "$(sort -u "$work/templates" | wc -l)" -ge 4 ] || fail "few templates: $(sort "$work/templates" | uniq -c)"
+if "$work/kernel_to_c" - 'dense(' 2>"$work/out" >/dev/null; then fail "half a key was taken"; fi
+expect "invalid argument" "$work/out"
+
 # A program of release 1.0.0, compiled with the header of that release: it links, and calls every
 # function of that release on files that the release wrote.
 old=$source/tests/capi/release_1_0 left=$source/tests/fixtures/2026-11-24-1.0.0

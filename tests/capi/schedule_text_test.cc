@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "records/package/schedules.h"
+#include "records/validation/schedules.h"
 #include "src/templates/text/text_template.h"
 #include "tests/capi/capi_fixture.h"
 #include "tests/support/built_in.h"
@@ -65,6 +65,13 @@ TEST_F(ScheduleTextTest, IsServedOnceTheStoreHasIt) {
   const auto answer = Ask(DenseKey(8));
   ASSERT_NE(answer, nullptr);
   EXPECT_EQ(tw_answer_template_version(answer.get()), kScheduleTextVersion);
+
+  // The answer keeps the text for its kernel.
+  catalog_.reset();
+  tw_kernel* kernel = nullptr;
+  ASSERT_EQ(tw_answer_kernel(answer.get(), nullptr, &kernel, &error_), TW_OK) << error_.message;
+  EXPECT_EQ(tw_node_text(tw_node_get(tw_kernel_root(kernel), "template")), key_of_text_);
+  tw_kernel_free(kernel);
 }
 
 TEST_F(ScheduleTextTest, OneThatIsNotThatOfItsNameServesNothing) {

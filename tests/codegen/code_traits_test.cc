@@ -6,7 +6,9 @@
 #include <set>
 
 #include "src/base/strings.h"
+#include "src/target/cpu.h"
 #include "src/target/cpu_instruction_sets.h"
+#include "src/target/known_cpus.h"
 
 namespace tilewright {
 namespace {
@@ -62,6 +64,19 @@ TEST(CodeTraits, PointersAreTheTargets) {
   EXPECT_EQ(TraitsOf(*Target::Parse("llvm -mtriple=aarch64-linux-gnu"))->pointer_bits, 64);
   EXPECT_EQ(TraitsOf(*Target::Parse("llvm -mtriple=no-such-machine")).status().code(),
             StatusCode::kUnsupported);
+}
+
+// The processor of a request is checked where no LLVM is linked.
+TEST(CodeTraits, KnownProcessorsAreThoseOfLlvm) {
+  for (const char* triple : {"x86_64-linux-gnu", "aarch64-linux-gnu", "armv7l-linux-gnueabihf"}) {
+    auto target = Target::Parse(std::string("llvm -mtriple=") + triple);
+    ASSERT_TRUE(target.ok());
+    for (const std::string& cpu : KnownCpus(ArchitectureOf(*target))) {
+      target->SetOption("mcpu", cpu);
+      EXPECT_EQ(TraitsOf(*target).status().message().find("not a processor of"), std::string::npos)
+          << cpu;
+    }
+  }
 }
 
 }  // namespace

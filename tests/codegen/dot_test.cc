@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/tensor/half.h"
 #include "tests/codegen/kernel_runner.h"
 
 namespace tilewright {
@@ -11,16 +12,16 @@ class DotTest : public testing::TestWithParam<std::string> {};
 
 /// acc[l] = 5 + sum over d < depth, s < steps of a[s, d] * b[s, l, d].
 Program DotProgram(const char* name, DataType a_type, DataType b_type, std::int64_t lanes,
-                   std::int64_t depth, std::int64_t steps, bool narrow) {
+                   std::int64_t depth, std::int64_t steps, bool narrow, DataType sum = kInt32) {
   const Buffer a = MakeBuffer("a", a_type, {steps, depth});
   BufferNode weight{"b", b_type, {steps, lanes, depth}};
   weight.narrow = narrow;
   const auto b = std::make_shared<const BufferNode>(std::move(weight));
-  const Buffer out = MakeBuffer("out", kInt32, {lanes});
-  const Buffer acc = MakeBuffer("acc", kInt32, {lanes}, Scope::kLocal);
+  const Buffer out = MakeBuffer("out", sum, {lanes});
+  const Buffer acc = MakeBuffer("acc", sum, {lanes}, Scope::kLocal);
   const Expr i = MakeVar("i"), s = MakeVar("s"), o = MakeVar("o");
   std::vector<Stmt> body;
-  body.push_back(MakeFor(i, lanes, LoopKind::kVectorized, MakeStore(acc, {i}, MakeInt(kInt32, 5))));
+  body.push_back(MakeFor(i, lanes, LoopKind::kVectorized, MakeStore(acc, {i}, MakeConst(sum, 5))));
   body.push_back(MakeFor(s, steps, LoopKind::kSerial,
                          MakeIntrinsic(name, {{acc, {Expr(0)}, {lanes}},
                                               {a, {s, Expr(0)}, {1, depth}},
@@ -81,6 +82,31 @@ TEST_P(DotTest, SumsFourBytesOfWhichOneIsNarrowExactly) {
 
 TEST_P(DotTest, SumsTwoWordsExactly) {
   CheckDot<std::int16_t, std::int16_t>(GetParam(), "dot2.s16", kInt16, kInt16, 2);
+}
+
+// Products and sums of small whole numbers are exact.
+TEST_P(DotTest, SumsTwoBFloat16) {
+  constexpr std::int64_t kSteps = 6, kDepth = 2;
+  for (const std::int64_t lanes : {1, 4, 7, 8, 16, 24, 32}) {
+    Result<KernelRunner> kernel = KernelRunner::Build(
+        DotProgram("dot2.bf16", kBFloat16, kBFloat16, lanes, kDepth, kSteps, false, kFloat32),
+        *Target::Parse(GetParam()));
+    ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+    auto* a = kernel->Data<std::uint16_t>(0);
+    auto* b = kernel->Data<std::uint16_t>(1);
+    const auto left = [](std::int64_t i) { return static_cast<float>(Seeded(1, i, 127)); };
+    const auto right = [](std::int64_t i) { return static_cast<float>(Seeded(2, i, 127)) / 64; };
+    for (std::int64_t i = 0; i < kSteps * kDepth; ++i) a[i] = FloatToBFloat16(left(i));
+    for (std::int64_t i = 0; i < kSteps * kDepth * lanes; ++i) b[i] = FloatToBFloat16(right(i));
+    kernel->Run();
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      float sum = 5;
+      for (std::int64_t i = 0; i < kSteps * kDepth; ++i) {
+        sum += left(i) * right((i / kDepth * lanes + l) * kDepth + i % kDepth);
+      }
+      ASSERT_EQ(kernel->Data<float>(2)[l], sum) << "lane " << l << " of " << lanes;
+    }
+  }
 }
 
 /// acc[l] += sum over t < 4 of pixels[w + t, l] * b[l, t], for w from before the first pixel to

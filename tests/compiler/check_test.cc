@@ -171,7 +171,7 @@ const Fault kFaults[] = {
          if (buffer.whole >= 0) buffer.offset += 64;
        }
      },
-     "is no part of buffer"},
+     "is not part of buffer"},
     {"PartsInOnePlace", kJoined,
      [](Plan& plan) {
        for (PlanBuffer& buffer : plan.buffers) {

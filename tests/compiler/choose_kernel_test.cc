@@ -37,7 +37,7 @@ class OneChooser final : public records::ModelChooser {
   Config config_;
 };
 
-/// Returns the first config of the template whose result has another layout than that of `form`.
+/// Returns the first config of the template whose output layout differs from that of `layouts`.
 Config ConfigOfOtherLayout(const TemplateEntry& entry, const Workload& workload,
                            const Target& target, const KernelLayouts& layouts) {
   const ConfigSpace space = *entry.define_space(workload, target);

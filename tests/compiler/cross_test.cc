@@ -33,6 +33,7 @@ Result<std::vector<Dumped>> ReadDump(const std::string& path) {
   std::vector<Dumped> list;
   for (std::size_t at = 0; at < text->size();) {
     const std::size_t end = text->find('\n', at);
+    if (end == std::string::npos) return Corrupt("a truncated dump");
     const auto fields = Split(text->substr(at, end - at), '\t');
     if (fields.size() != 4) return Corrupt("a line of the dump");
     const auto bytes = ParseInt64(fields[3]);

@@ -268,7 +268,7 @@ TEST_F(GpuLibrary, RunsOnTensorsOfTheDevice) {
       (*session)
           ->Write(data->address(), {inputs[0].data(), static_cast<std::size_t>(inputs[0].bytes())})
           .ok());
-  std::vector<CudaMemory> memories;
+  std::vector<GridMemory> memories;
   std::vector<std::uint64_t> addresses;
   for (const Tensor& tensor : expected) {
     auto memory = (*session)->Allocate(tensor.bytes());

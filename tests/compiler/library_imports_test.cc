@@ -63,6 +63,8 @@ TEST_F(LibraryOfImports, TakesImportedConfigsOnceTheyAreVerified) {
   EXPECT_EQ(model->library_path, Path("model.so"));
   EXPECT_TRUE(FileExists(Path("model.so")));
   EXPECT_FALSE(FileExists(Path("model.so.unverified")));
+  EXPECT_EQ(model->check.compared, model->check.operators);
+  EXPECT_GT(model->check.elements, 0);
   ASSERT_EQ(Convolutions(*model).size(), 2U);
   for (const OperatorReport& op : Convolutions(*model)) {
     EXPECT_EQ(op.answer, records::AnswerLevel::kHit);

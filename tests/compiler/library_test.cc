@@ -78,6 +78,12 @@ TEST_F(Library, ExportsTheFunctionsOfItsHeader) {
     EXPECT_NE(library->Symbol(symbol), nullptr) << symbol;
     EXPECT_THAT(model->header, HasSubstr(symbol + "("));
   }
+  // Sizes are constants of the preprocessor, for memory of the caller.
+  EXPECT_THAT(model->header, HasSubstr("#define SMALL_INPUTS 1\n#define SMALL_INPUT_0_BYTES "));
+  const Graph source = Load(kTwoConvs);
+  const TensorType& type = source.node(source.inputs().front()).type;
+  EXPECT_THAT(model->header, HasSubstr("SMALL_INPUT_0_ELEMENTS " + std::to_string(type.elements()) +
+                                       "\n#define SMALL_OUTPUTS 1\n"));
   // Runtime and constants are local: the library of another model cannot use them.
   EXPECT_EQ(library->Symbol("TwModelRun"), nullptr);
   EXPECT_EQ(library->Symbol("tw_constants"), nullptr);
@@ -161,6 +167,23 @@ constexpr char kSplit[] = R"(def @main(%data: Tensor[(1, 16, 6, 6), float32]) {
   %8 = concatenate(%7, axis=1);
   (%8, %3)
 })";
+
+TEST_F(Library, StoresEqualConstantsOnce) {
+  std::array<std::int64_t, 2> bytes{};
+  for (const bool equal : {false, true}) {
+    Graph graph = Load(kTwoConvs);
+    std::vector<int> weights;
+    for (int id = 0; id < graph.size(); ++id) {
+      if (graph.node(id).kind == NodeKind::kConstant) weights.push_back(id);
+    }
+    ASSERT_EQ(weights.size(), 2U);
+    if (equal) graph.SetContents(weights[1], graph.Contents(weights[0])->Clone());
+    const auto model = Compile(std::move(graph), options_, Path("model.so"));
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    bytes[equal ? 1 : 0] = model->constant_bytes;
+  }
+  EXPECT_EQ(bytes[0], 2 * bytes[1]);
+}
 
 TEST_F(Library, PartsOfAValueLieInIt) {
   Graph graph = Load(kSplit);

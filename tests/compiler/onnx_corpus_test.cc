@@ -56,13 +56,13 @@ std::string NameOf(const testing::TestParamInfo<CorpusCase>& tested) {
 }
 
 // QDQ, QLinear and integer operators with scales and zero points per channel, of every padding.
-INSTANTIATE_TEST_SUITE_P(Quantized, OnnxCorpus,
-                         testing::Combine(testing::Values("qdq", "quantized", "zero_points",
-                                                          "qlinear_matmul", "qdq_transpose"),
-                                          testing::Values("native", "llvm -mcpu=core-avx2"),
-                                          testing::Values(Requantize::kByFloat,
-                                                          Requantize::kByIntegers)),
-                         NameOf);
+INSTANTIATE_TEST_SUITE_P(
+    Quantized, OnnxCorpus,
+    testing::Combine(testing::Values("qdq", "quantized", "zero_points", "qlinear_matmul",
+                                     "qdq_transpose", "computed_zero_points"),
+                     testing::Values("native", "llvm -mcpu=core-avx2"),
+                     testing::Values(Requantize::kByFloat, Requantize::kByIntegers)),
+    NameOf);
 
 // Resizing in every mode, a block of a transformer, windows over sequences, computed positions,
 // windows over volumes, images sampled on a grid.

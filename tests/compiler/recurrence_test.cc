@@ -20,10 +20,32 @@ struct StepsCase {
   std::int64_t steps, batch, units;
   bool backwards = false, constant_weight = true;
   const char* target = "native";
+  bool quantized = false;
 };
 void PrintTo(const StepsCase& c, std::ostream* os) { *os << c.name; }
 
+Graph QuantizedStepsGraph(const StepsCase& c) {
+  Graph graph;
+  graph.name = "steps";
+  const std::vector<TensorType> types = QuantizedRecurrenceInputs(c.steps, c.batch, c.units);
+  Tensor weight = MakeSyntheticInput("weight", types[2], SyntheticInputRule::kRandom);
+  Tensor totals(types[3]);
+  for (std::int64_t row = 0; row < c.units; ++row) {
+    for (std::int64_t i = 0; i < c.units; ++i) {
+      totals.Set(row, totals.At(row) + weight.At(row * c.units + i));
+    }
+  }
+  std::vector<int> inputs = {graph.AddInput("x", types[0]), graph.AddInput("h", types[1]),
+                             c.constant_weight ? graph.AddConstant("weight", std::move(weight))
+                                               : graph.AddInput("weight", types[2]),
+                             graph.AddConstant("totals", std::move(totals))};
+  graph.SetOutputs(
+      {*graph.AddOperator("y", QuantizedRecurrence(c.batch, c.units, c.backwards), inputs)});
+  return graph;
+}
+
 Graph StepsGraph(const StepsCase& c, double times = 1) {
+  if (c.quantized) return QuantizedStepsGraph(c);
   Graph graph;
   graph.name = "steps";
   std::vector<int> inputs;
@@ -66,7 +88,7 @@ TEST_P(Steps, GiveTheNumbersOfTheReference) {
     inputs.push_back(
         MakeSyntheticInput(graph.node(id).name, graph.node(id).type, SyntheticInputRule::kRandom));
   }
-  for (std::int64_t i = 0; i < inputs[1].elements(); ++i) {
+  for (std::int64_t i = 0; !c.quantized && i < inputs[1].elements(); ++i) {
     inputs[1].Set(i, i % c.batch == 0 || i < 3 * c.batch ? 1 : 0);
   }
   auto report = Verify(*PartitionLike(StepsGraph(c), *model), *model, inputs, {});
@@ -87,6 +109,34 @@ const StepsCase kStepsCases[] = {
     {.name = "Avx2", .steps = 6, .batch = 4, .units = 40, .target = "llvm -mcpu=core-avx2"},
     {.name = "WeightOfTheCaller", .steps = 5, .batch = 2, .units = 24, .constant_weight = false},
     {.name = "Many", .steps = 3000, .batch = 2, .units = 8},
+    {.name = "Bytes", .steps = 9, .batch = 1, .units = 64, .quantized = true},
+    {.name = "OddBytes", .steps = 7, .batch = 5, .units = 13, .backwards = true, .quantized = true},
+    {.name = "OneByte", .steps = 4, .batch = 1, .units = 1, .quantized = true},
+    {.name = "ManyBytes", .steps = 60, .batch = 3, .units = 130, .quantized = true},
+    {.name = "BytesOnTwoThreads",
+     .steps = 5,
+     .batch = 2,
+     .units = 384,
+     .target = "native -num-threads=2",
+     .quantized = true},
+    {.name = "BytesOfTheCaller",
+     .steps = 5,
+     .batch = 2,
+     .units = 24,
+     .constant_weight = false,
+     .quantized = true},
+    {.name = "BytesAvx2",
+     .steps = 6,
+     .batch = 4,
+     .units = 42,
+     .target = "llvm -mcpu=core-avx2",
+     .quantized = true},
+    {.name = "BytesBaseline",
+     .steps = 6,
+     .batch = 4,
+     .units = 42,
+     .target = "llvm -mcpu=x86-64",
+     .quantized = true},
 };
 INSTANTIATE_TEST_SUITE_P(Loops, Steps, testing::ValuesIn(kStepsCases),
                          [](const auto& tested) { return tested.param.name; });

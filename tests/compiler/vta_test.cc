@@ -306,7 +306,7 @@ TEST(Vta, ItsStepsLieInMemoryThatIsChecked) {
               HasSubstr("its memory "));
   EXPECT_THAT(
       refusal([](Plan&, PlanStep& step) { step.buffers.insert(step.buffers.end() - 1, 0); }),
-      HasSubstr("memory that is not read"));
+      HasSubstr("an extra buffer"));
   EXPECT_THAT(refusal([](Plan&, PlanStep& step) { step.buffers.erase(step.buffers.begin()); }),
               HasSubstr("no memory for "));
 }

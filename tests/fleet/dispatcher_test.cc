@@ -641,7 +641,7 @@ TEST(FleetTest, AWorkerOfAnotherVersionIsToldSo) {
   tuner.Poll(0);
   const auto told = old->Next(0);
   ASSERT_TRUE(told.has_value());
-  EXPECT_THAT(told->payload, HasSubstr("version 0 of a fleet's messages, expected 4"));
+  EXPECT_THAT(told->payload, HasSubstr("version 0 of a fleet's messages, expected 6"));
   EXPECT_EQ(tuner.device_registry().Find(name), nullptr);
 }
 

@@ -112,10 +112,10 @@ TEST(WireTest, SaysWhatIsWrong) {
     Json value;
     const char* said;
   } orders[] = {
-      {"v", 1, "version 1 of a fleet's messages, expected 4"},
+      {"v", 1, "version 1 of a fleet's messages, expected 6"},
       {"type", "beat", "field type is not order"},
-      {"user", "a.b", "field user is no name"},
-      {"job", "*", "field job is no name"},
+      {"user", "a.b", "field user is not a name"},
+      {"job", "*", "field job is not a name"},
       {"sequence", -1, "field sequence is out of range"},
       {"stage", "fly", "field stage is not known"},
       {"stage", "run", "built does not go with its stage"},
@@ -139,8 +139,8 @@ TEST(WireTest, SaysWhatIsWrong) {
       {"samples", {-1.0}, "a sample is none"},
       {"samples", std::vector<double>(5000, 1.0), "too many samples"},
       {"device", "x", ""},
-      {"run_seconds", 1e9, "field run_seconds is no time"},
-      {"metric", "a b", "field metric is no name"},
+      {"run_seconds", 1e9, "field run_seconds is not a time"},
+      {"metric", "a b", "field metric is not a metric"},
   };
   for (const auto& one : trials) {
     Json json = Parsed(Encode(SampleResult()));
@@ -196,16 +196,16 @@ TEST(WireTest, TextsStayTheSame) {
   texts += Encode(state) + "\n";
   texts += Encode(Control{"drain", "why"}) + "\n";
   EXPECT_EQ("\n" + texts, R"(
-{"type":"order","v":4,"user":"alice","job":"j1","epoch":7,"sequence":3,"generation":2,"token":"T","stage":"whole","task":{"type":"task","task":1,"workload":"dense(float32[4,16]MK,float32[32,16]NK)->float32","epilogue":"","target":"llvm"},"candidates":[{"template":"dense_packed.cpu","version":1,"config":"{\"index\":5,\"values\":{}}"}],"best":0.25,"alone":true}
-{"type":"order","v":4,"user":"alice","job":"j1","epoch":7,"sequence":3,"generation":2,"token":"T","stage":"race","task":{"type":"task","task":1,"workload":"dense(float32[4,16]MK,float32[32,16]NK)->float32","epilogue":"","target":"llvm"},"candidates":[{"template":"dense_packed.cpu","version":1,"config":"{\"index\":5,\"values\":{}}"},{"template":"dense_packed.cpu","version":1,"config":"{\"index\":6,\"values\":{}}"}],"best":0.25,"known":[0.1,0.0],"anchor":1,"race":0.0,"wait":0.0,"built":[{"kernel":{"task":1,"form":{"data":"","weight":"","output":"","multiply":"","shift":false,"winograd":0},"parameters":[],"artifact":"","artifact_name":"","symbol":"","code_bytes":0,"threads":1,"tolerance":null,"launches":[],"workspace_bytes":[]},"hash":"ab","size":4},{"kernel":{"task":1,"form":{"data":"","weight":"","output":"","multiply":"","shift":false,"winograd":0},"parameters":[],"artifact":"","artifact_name":"","symbol":"","code_bytes":0,"threads":1,"tolerance":null,"launches":[],"workspace_bytes":[]},"hash":"ab","size":4}]}
-{"type":"result","v":4,"epoch":7,"instance":"i1","lease":{"sequence":3,"generation":2,"deliveries":1,"handle":"$JS.ACK.s.c.1.2.3.4.5","token":"T","started":true},"trials":[{"outcome":"ok","reason":"","metric":"seconds","samples":[0.001,0.0011],"value":0.001,"noise":0.0,"quiet_share":-1.0,"others":{},"verified":true,"max_abs_error":0.0,"build_seconds":0.0,"run_seconds":0.0,"device":"{\"kind\":\"null\",\"model\":\"made up\",\"isa\":[],\"l1d_bytes\":0,\"l2_bytes\":0,\"l3_bytes\":0,\"cores\":0,\"extra\":\"\"}","codegen_version":0,"finished":0.0}],"refusal":"no\\nroom"}
-{"type":"result","v":4,"epoch":7,"instance":"i1","lease":{"sequence":3,"generation":2,"deliveries":1,"handle":"$JS.ACK.s.c.1.2.3.4.5","token":"T","started":true},"trials":[{"outcome":"ok","reason":"","metric":"seconds","samples":[0.001,0.0011],"value":0.001,"noise":0.0,"quiet_share":-1.0,"others":{"joules":2.0},"verified":true,"max_abs_error":1e+300,"build_seconds":0.0,"run_seconds":0.0,"device":"{\"kind\":\"null\",\"model\":\"made up\",\"isa\":[],\"l1d_bytes\":0,\"l2_bytes\":0,\"l3_bytes\":0,\"cores\":0,\"extra\":\"\"}","codegen_version":0,"finished":0.0}],"refusal":"no\\nroom","task":{"type":"task","task":1,"workload":"dense(float32[4,16]MK,float32[32,16]NK)->float32","epilogue":"","target":"llvm"},"built":{"kernel":{"task":1,"form":{"data":"","weight":"","output":"","multiply":"","shift":false,"winograd":0},"parameters":[],"artifact":"","artifact_name":"","symbol":"","code_bytes":0,"threads":1,"tolerance":null,"launches":[],"workspace_bytes":[]},"hash":"ab","size":4}}
-{"type":"beat","v":4,"epoch":7,"instance":"i","leases":[{"sequence":3,"generation":2,"deliveries":1,"handle":"$JS.ACK.s.c.1.2.3.4.5","token":"T","started":true}]}
-{"type":"here","v":4,"instance":"i","version":"","fingerprint":"f","target":"","builds":false,"measures":false,"build_slots":0,"measure_slots":0,"resolution":0.0,"state":"draining","held":0,"done":0,"busy":0.0,"up":0.0}
-{"type":"here","v":4,"instance":"i","version":"","fingerprint":"f","target":"","builds":false,"measures":false,"build_slots":0,"measure_slots":0,"resolution":0.0,"canary":3e-05,"state":"draining","held":0,"done":0,"busy":0.0,"up":0.0}
-{"type":"job","v":4,"epoch":0,"weight":1.0,"split":false,"ended":false,"floor":0,"open":0,"done":0,"oldest":0.0,"what":"","aside":["w.d0"]}
-{"type":"job","v":4,"epoch":0,"weight":1.0,"split":false,"ended":false,"floor":0,"open":0,"done":0,"oldest":0.0,"what":"net\\x01","aside":["w.d0"],"left":10000000.0}
-{"type":"control","v":4,"action":"drain","why":"why"}
+{"type":"order","v":6,"user":"alice","job":"j1","epoch":7,"sequence":3,"generation":2,"token":"T","stage":"whole","task":{"type":"task","task":1,"workload":"dense(float32[4,16]MK,float32[32,16]NK)->float32","epilogue":"","target":"llvm"},"candidates":[{"template":"dense_packed.cpu","version":1,"config":"{\"index\":5,\"values\":{}}"}],"best":0.25,"alone":true}
+{"type":"order","v":6,"user":"alice","job":"j1","epoch":7,"sequence":3,"generation":2,"token":"T","stage":"race","task":{"type":"task","task":1,"workload":"dense(float32[4,16]MK,float32[32,16]NK)->float32","epilogue":"","target":"llvm"},"candidates":[{"template":"dense_packed.cpu","version":1,"config":"{\"index\":5,\"values\":{}}"},{"template":"dense_packed.cpu","version":1,"config":"{\"index\":6,\"values\":{}}"}],"best":0.25,"known":[0.1,0.0],"anchor":1,"race":0.0,"wait":0.0,"built":[{"kernel":{"task":1,"form":{"data":"","weight":"","output":"","multiply":"","shift":false,"winograd":0},"parameters":[],"artifact":"","artifact_name":"","symbol":"","code_bytes":0,"threads":1,"tolerance":null,"launches":[],"workspace_bytes":[]},"hash":"ab","size":4},{"kernel":{"task":1,"form":{"data":"","weight":"","output":"","multiply":"","shift":false,"winograd":0},"parameters":[],"artifact":"","artifact_name":"","symbol":"","code_bytes":0,"threads":1,"tolerance":null,"launches":[],"workspace_bytes":[]},"hash":"ab","size":4}]}
+{"type":"result","v":6,"epoch":7,"instance":"i1","lease":{"sequence":3,"generation":2,"deliveries":1,"handle":"$JS.ACK.s.c.1.2.3.4.5","token":"T","started":true},"trials":[{"outcome":"ok","reason":"","metric":"seconds","samples":[0.001,0.0011],"value":0.001,"noise":0.0,"quiet_share":-1.0,"others":{},"verified":true,"max_abs_error":0.0,"build_seconds":0.0,"run_seconds":0.0,"device":"{\"kind\":\"null\",\"model\":\"made up\",\"isa\":[],\"l1d_bytes\":0,\"l2_bytes\":0,\"l3_bytes\":0,\"cores\":0,\"extra\":\"\"}","codegen_version":0,"finished":0.0}],"refusal":"no\\nroom"}
+{"type":"result","v":6,"epoch":7,"instance":"i1","lease":{"sequence":3,"generation":2,"deliveries":1,"handle":"$JS.ACK.s.c.1.2.3.4.5","token":"T","started":true},"trials":[{"outcome":"ok","reason":"","metric":"seconds","samples":[0.001,0.0011],"value":0.001,"noise":0.0,"quiet_share":-1.0,"others":{"joules":2.0},"verified":true,"max_abs_error":1e+300,"build_seconds":0.0,"run_seconds":0.0,"device":"{\"kind\":\"null\",\"model\":\"made up\",\"isa\":[],\"l1d_bytes\":0,\"l2_bytes\":0,\"l3_bytes\":0,\"cores\":0,\"extra\":\"\"}","codegen_version":0,"finished":0.0}],"refusal":"no\\nroom","task":{"type":"task","task":1,"workload":"dense(float32[4,16]MK,float32[32,16]NK)->float32","epilogue":"","target":"llvm"},"built":{"kernel":{"task":1,"form":{"data":"","weight":"","output":"","multiply":"","shift":false,"winograd":0},"parameters":[],"artifact":"","artifact_name":"","symbol":"","code_bytes":0,"threads":1,"tolerance":null,"launches":[],"workspace_bytes":[]},"hash":"ab","size":4}}
+{"type":"beat","v":6,"epoch":7,"instance":"i","leases":[{"sequence":3,"generation":2,"deliveries":1,"handle":"$JS.ACK.s.c.1.2.3.4.5","token":"T","started":true}]}
+{"type":"here","v":6,"instance":"i","version":"","fingerprint":"f","target":"","builds":false,"measures":false,"build_slots":0,"measure_slots":0,"resolution":0.0,"state":"draining","held":0,"done":0,"busy":0.0,"up":0.0}
+{"type":"here","v":6,"instance":"i","version":"","fingerprint":"f","target":"","builds":false,"measures":false,"build_slots":0,"measure_slots":0,"resolution":0.0,"canary":3e-05,"state":"draining","held":0,"done":0,"busy":0.0,"up":0.0}
+{"type":"job","v":6,"epoch":0,"weight":1.0,"split":false,"ended":false,"floor":0,"open":0,"done":0,"oldest":0.0,"what":"","aside":["w.d0"]}
+{"type":"job","v":6,"epoch":0,"weight":1.0,"split":false,"ended":false,"floor":0,"open":0,"done":0,"oldest":0.0,"what":"net\\x01","aside":["w.d0"],"left":10000000.0}
+{"type":"control","v":6,"action":"drain","why":"why"}
 )");
 }
 

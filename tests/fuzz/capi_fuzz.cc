@@ -1,6 +1,6 @@
 // Every text that the C interface takes. The first line of the input selects the kind: key, tuple,
-// autotvm (a tuple, by that rule), target, device or operator. The rest is the text; for an
-// operator, one call per line. Every result is read completely.
+// autotvm (a tuple, by that rule), target, device, operator or epilogue (of a kernel). The rest is
+// the text; for an operator, one call per line. Every result is read completely.
 
 #include <cstdint>
 #include <cstdlib>
@@ -33,6 +33,27 @@ struct Fixture {
     tw_catalog_free(catalog);
   }
 };
+
+/// Reads a tree completely; returns its number of nodes.
+std::size_t ReadTree(const tw_node* node) {
+  std::size_t nodes = 1;
+  TW_CHECK(tw_node_text(node) != nullptr);
+  TW_CHECK(tw_node_at(node, tw_node_size(node)) == nullptr);
+  for (std::size_t i = 0; i < tw_node_size(node); ++i) nodes += ReadTree(tw_node_at(node, i));
+  return nodes;
+}
+
+/// Creates and reads the kernel of an answer.
+void ReadKernel(const tw_answer* answer, const tw_kernel_options& options) {
+  tw_error error = TW_ERROR_INIT;
+  tw_kernel* kernel = nullptr;
+  const tw_code code = tw_answer_kernel(answer, &options, &kernel, &error);
+  TW_CHECK((code == TW_OK) == (kernel != nullptr));
+  TW_CHECK((code == TW_OK) == (error.message[0] == '\0'), error.message);
+  TW_CHECK(code != TW_INTERNAL, error.message);
+  if (code == TW_OK) TW_CHECK(ReadTree(tw_kernel_root(kernel)) > 10);
+  tw_kernel_free(kernel);
+}
 
 void ReadAll(tw_answer* answer) {
   std::size_t needed = 0;
@@ -102,6 +123,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   tw_answer* answer = nullptr;
   tw_code code = TW_OK;
   if (form == "autotvm") options.rule = TW_RULE_AUTOTVM;
+  if (form == "epilogue") {  // a key, and in the second line an epilogue for its kernel
+    const auto line = text.find('\n');
+    const std::string key = text.substr(0, line);
+    code = tw_query_key(fixture.catalog, fixture.target, key.c_str(), &options, &answer, &error);
+    const std::string epilogue = line == std::string::npos ? "" : text.substr(line + 1);
+    tw_kernel_options with = TW_KERNEL_OPTIONS_INIT;
+    with.epilogue = epilogue.c_str();
+    if (code == TW_OK) ReadKernel(answer, with);
+    tw_answer_free(answer);
+    return 0;
+  }
   if (form == "key" || form == "tuple" || form == "autotvm") {
     const auto query = form == "key" ? tw_query_key : tw_query_tuple;
     code = query(fixture.catalog, fixture.target, text.c_str(), &options, &answer, &error);

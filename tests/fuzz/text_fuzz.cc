@@ -10,6 +10,7 @@
 #include "records/autotvm/tuple.h"
 #include "src/base/status.h"
 #include "src/graph/ir/bindings.h"
+#include "src/graph/open/size_range.h"
 #include "src/space/config.h"
 #include "src/target/cpu.h"
 #include "src/target/gpu.h"
@@ -43,6 +44,13 @@ tilewright::BindingTexts TextsOf(const tilewright::Bindings& bindings) {
   return texts;
 }
 
+void RangeRoundTrip(std::string_view text) {
+  const auto range = tilewright::ParseSizeRange(text);
+  if (!range.ok() || !range->has_value()) return;
+  const auto again = tilewright::ParseSizeRange((*range)->ToString());
+  TW_CHECK(again.ok() && again->has_value() && (*again)->ToString() == (*range)->ToString());
+}
+
 void BindingRoundTrip(const tilewright::BindingTexts& texts) {
   const auto sets = tilewright::ParseBindings(texts);
   if (!sets.ok()) return;
@@ -58,6 +66,7 @@ void BindingRoundTrip(const tilewright::BindingTexts& texts) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tilewright;  // NOLINT: a test program of one function
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  RangeRoundTrip(text);
   RoundTrip<Workload>(text, Workload::Parse, [](const Workload& w) { return w.Key(); });
   RoundTrip<Epilogue>(text, Epilogue::Parse, [](const Epilogue& e) { return e.ToString(); });
   RoundTrip<Config>(text, Config::Parse, [](const Config& c) { return c.ToString(); });

@@ -280,7 +280,8 @@ TEST(Models, EpiloguesAreWhatTheirTextSays) {
   for (const bool int8 : {false, true}) {
     for (const FuseRule rule :
          {FuseRule::kUnrestricted, FuseRule::kUntilInt8, FuseRule::kUntilInt8WithResidual}) {
-      auto tasks = ExtractTasks(MakeModel("resnet18_v1", {.batch = 1, .int8 = int8}), rule);
+      auto tasks =
+          ExtractTasks(MakeModel("resnet18_v1", {.batch = 1, .int8 = int8}), {.fuse = rule});
       ASSERT_TRUE(tasks.ok());
       for (const auto& task : *tasks) {
         EXPECT_EQ(*Epilogue::Parse(task.epilogue.ToString()), task.epilogue)

@@ -95,7 +95,7 @@ TEST(Pack, EveryKindOfProductIsTheSame) {
   }
   PackReport report;
   const Graph packed = Packed(MakeProductGraph(1), vta::Design::Default(), {}, report);
-  const auto tasks = ExtractTasks(packed, FuseRule::kUntilInt8);
+  const auto tasks = ExtractTasks(packed, {.fuse = FuseRule::kUntilInt8});
   ASSERT_TRUE(tasks.ok()) << tasks.status().message();
   std::vector<std::string> keys;
   for (const ExtractedTask& task : *tasks) keys.push_back(task.workload.Key());
@@ -168,7 +168,7 @@ TEST(Pack, GroupsThatDoNotFitBlocksStay) {
 TEST(Pack, PackedConvolutionsHaveBlocksOfChannels) {
   PackReport report;
   const Graph packed = Packed(MakeQuantizedGraph(1), vta::Design::Default(), {}, report);
-  const auto tasks = ExtractTasks(packed, FuseRule::kUntilInt8);
+  const auto tasks = ExtractTasks(packed, {.fuse = FuseRule::kUntilInt8});
   ASSERT_TRUE(tasks.ok()) << tasks.status().message();
   std::vector<std::string> keys;
   for (const ExtractedTask& task : *tasks) keys.push_back(task.workload.Key());

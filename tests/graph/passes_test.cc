@@ -298,6 +298,23 @@ TEST(Simplify, ReshapedProductsOfTwoShapesMeet) {
   ExpectNear(Outputs(*simple), before);
 }
 
+TEST(Simplify, FollowersOfA1dConvolutionStayImages) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 4, 5});
+  Operator image{OpKind::kReshape, {}}, sequence{OpKind::kReshape, {}};
+  image.attributes.new_shape = {1, 4, 1, 5};
+  sequence.attributes.new_shape = {1, 4, 5};
+  const int weight = t.Constant("w", MakeRange(kFloat32, {4, 4, 1, 1}));
+  const int conv = t.Op("conv", Conv(), {t.Op("image", image, {x}), weight});
+  const int flat = t.Op("flat", sequence, {conv});
+  t.graph.SetOutputs({t.Op("y", OpKind::kAdd, {t.Op("r", OpKind::kRelu, {flat}), x})});
+  const auto expected = Outputs(t.graph);
+  auto simple = Simplify(std::move(t.graph));
+  ASSERT_TRUE(simple.ok()) << simple.status().message();
+  EXPECT_THAT(OperatorNames(*simple), ElementsAre("reshape", "conv2d", "relu", "add", "reshape"));
+  EXPECT_EQ(Outputs(*simple), expected);
+}
+
 TEST(Simplify, ReshapesStayBeforeWhatTellsTheirDimensionsApart) {
   TestGraph t;
   const int p = ReshapedProduct(t);
@@ -502,6 +519,33 @@ TEST(FuseGroups, AnchorTakesItsFollowers) {
   EXPECT_EQ(group.epilogue.steps[1].scalar, 3);
   EXPECT_TRUE(group.epilogue.steps[1].operand_first);
   EXPECT_EQ(group.output, t.graph.outputs()[0]);
+}
+
+// Sums of 8-bit products, less a zero point and times a scale that are computed at run time.
+TEST(FuseGroups, ComputedScalesAndZeroPointsJoinIntegerSums) {
+  TestGraph t;
+  const int x = t.Input("x", {3, 8}, kUInt8), w = t.Constant("w", MakeRange(kInt8, {5, 8}));
+  Operator dense{OpKind::kDense, {}};
+  dense.attributes.dtype = kInt32;
+  const int sums = t.Op("sums", dense, {x, w});
+  const int columns = t.Input("columns", {5}, kInt32), rows = t.Input("rows", {3, 1}, kInt32);
+  const int less = t.Op("less", OpKind::kSub, {sums, columns});
+  const int lower = t.Op("lower", OpKind::kSub, {less, rows});
+  const int real = t.Cast("real", kFloat32, lower);
+  const int scaled = t.Op("scaled", OpKind::kMul, {real, t.Input("scale", {})});
+  t.graph.SetOutputs({t.Op("y", OpKind::kDiv, {scaled, t.Input("divisor", {5})})});
+  EXPECT_THAT(Fuse(t.graph),
+              ElementsAre("sums less lower real scaled -> sub(channel:int32);"
+                          "sub(broadcast[0]:int32);cast(float32);mul(broadcast[]:float32)",
+                          "y"));
+}
+
+TEST(FuseGroups, ComputedScalesStayOutsideOfFloatSums) {
+  TestGraph t;
+  const int x = t.Input("x", {3, 8}), w = t.Constant("w", MakeRange(kFloat32, {5, 8}));
+  const int sums = t.Op("sums", Operator{OpKind::kDense, {}}, {x, w});
+  t.graph.SetOutputs({t.Op("y", OpKind::kMul, {sums, t.Input("scale", {})})});
+  EXPECT_THAT(Fuse(t.graph), ElementsAre("sums -> ", "y"));
 }
 
 TEST(FuseGroups, ResidualSumBelongsToTheLaterConvolution) {
@@ -887,8 +931,8 @@ TEST(DescribeGraph, CountsOperatorsAndParameters) {
             "network     net\n"
             "input       x float32[1,2,2,2]\n"
             "output      y float32[1,3,2,2]\n"
-            "parameters  0.00 M in 0.0 MB\n"
-            "MACs        0.000 G\n"
+            "parameters  6 in 24 B\n"
+            "MACs        24\n"
             "operators   2\n"
             "  conv2d                   1\n"
             "  relu                     1\n");

@@ -11,13 +11,14 @@ namespace {
 
 TEST(DataTypeTest, NamesParseBack) {
   for (const char* name : {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-                           "float16", "float32", "float64", "bool"}) {
+                           "float16", "bfloat16", "float32", "float64", "bool"}) {
     const auto dtype = ParseDataType(name);
     ASSERT_TRUE(dtype.ok());
     EXPECT_EQ(DataTypeName(*dtype), name);
   }
-  EXPECT_EQ(ParseDataType("int7").status().message(),
-            "data type 'int7', expected int8/16/32/64, uint8/16/32/64, float16/32/64 or bool");
+  EXPECT_EQ(
+      ParseDataType("int7").status().message(),
+      "data type 'int7', expected int8/16/32/64, uint8/16/32/64, float16/32/64, bfloat16 or bool");
 }
 
 TEST(FoldTest, IntegersWrapToTheirType) {
@@ -29,6 +30,8 @@ TEST(FoldTest, IntegersWrapToTheirType) {
   EXPECT_EQ(FoldInt(ExprKind::kFloorMod, kInt64, -7, 2), 1);
   EXPECT_EQ(FoldInt(ExprKind::kShiftRight, kInt32, -8, 1), -4);
   EXPECT_EQ(FoldInt(ExprKind::kDiv, kInt32, 1, 0), std::nullopt);
+  EXPECT_EQ(FoldInt(ExprKind::kDiv, kInt8, -128, -1), -128);
+  EXPECT_EQ(FoldInt(ExprKind::kFloorMod, kInt8, -128, -1), 0);
   EXPECT_EQ(FoldInt(ExprKind::kShiftLeft, kInt32, 1, 32), std::nullopt);
   EXPECT_EQ(WrapToType(kInt8, 200), -56);
 }

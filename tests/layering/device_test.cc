@@ -29,10 +29,9 @@ constexpr const char* kOwnPlaces[] = {
 };
 /// One table for each module that needs more of a device than its traits; it has a row per device.
 constexpr const char* kTables[] = {
-    "src/templates/device.cc",
-    "cost_model/device_features.cc",
-    "measure/device/device_runner.cc",
-    "src/session/device_support.cc",
+    "src/templates/device.cc",         "cost_model/device_features.cc",
+    "measure/device/device_runner.cc", "src/session/device_support.cc",
+    "src/session/device_choice.cc",
 };
 
 struct Spelling {

@@ -87,7 +87,7 @@ TEST(AttacksOnText, DescriptorTwoLeadsNowhere) {
 #endif
 
 TEST(AttacksOnReplies, AreNoReplies) {
-  ExpectRefused("forged_reply", Outcome::kRunFailed, "sent something that is no reply");
+  ExpectRefused("forged_reply", Outcome::kRunFailed, "sent something that is not a reply");
   const Trial forged = TrialOf("forged_steps");
   EXPECT_NE(forged.outcome, Outcome::kOk);
   EXPECT_FALSE(forged.verified);

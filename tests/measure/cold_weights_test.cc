@@ -178,6 +178,28 @@ TEST(ColdWeights, OfAnExpressionAreTheLargestConstant) {
   EXPECT_NE(WeightOf(Kernel("llvm", workload, parameters)), expected);
 }
 
+// Timed calls read constants elsewhere, so that a change of one would not show.
+TEST(ColdWeights, AreNotTheInputThatTheFreshCheckChanges) {
+  const auto gather = ParseExpression(
+      "const Table: float32[100, 64]\ninput I: int32[8]\n"
+      "Y[i: 8, j: 64] = Table[clamp(I[i], 0, 99), j]");
+  const auto constants = ParseExpression("const A: float32[8]\nY[i: 8] = A[i] + A[7 - i]");
+  ASSERT_TRUE(gather.ok() && constants.ok());
+  const Workload of_gather = Workload::FromExpression(*gather);
+  const Workload of_constants = Workload::FromExpression(*constants);
+  EXPECT_FALSE(of_gather.expression.inputs[FreshInputOf(of_gather)].constant);
+  std::vector<KernelParameter> parameters;
+  for (const ExpressionInput& input : of_gather.expression.inputs) {
+    const int number = static_cast<int>(parameters.size());
+    parameters.push_back({ParameterRole::kInput, input.type, "", number, 0});
+  }
+  const auto weight = WeightOf(Kernel("llvm", of_gather, parameters));
+  ASSERT_TRUE(weight.has_value());
+  EXPECT_NE(*weight, FreshInputOf(of_gather));
+  parameters = {{ParameterRole::kInput, {{8}, kFloat32}, "", 0, 0}};
+  EXPECT_EQ(WeightOf(Kernel("llvm", of_constants, parameters)), std::nullopt);
+}
+
 /// Returns the trial of a kernel that needs different weights in its timed calls.
 Trial TrialOfFewWeights(bool cold_weights) {
   ProcessMeasurerSettings settings = TestSettings();

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "src/base/files/file.h"
-#include "src/base/subprocess.h"
+#include "src/base/process/subprocess.h"
 #include "tests/measure/process_fixture.h"
 
 namespace tilewright::measure {

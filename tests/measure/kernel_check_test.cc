@@ -40,7 +40,7 @@ TEST(KernelCheck, TakesWhatBuildersMake) {
       const Status taken = CheckKernel(one.kernel);
       EXPECT_TRUE(taken.ok()) << entry->key << " of " << key << ": " << taken.message();
       EXPECT_EQ(one.kernel.symbol, kCandidateSymbol);
-      for (const CudaLaunch& launch : one.kernel.launches) {
+      for (const GridLaunch& launch : one.kernel.launches) {
         EXPECT_TRUE(launch.kernel.starts_with(kCandidateSymbol)) << launch.kernel;
         calls += launch.library.file.empty() ? 0 : 1;
       }

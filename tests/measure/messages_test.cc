@@ -202,7 +202,7 @@ TEST(Messages, OnlyLibrariesThatTheTargetNamesAreCalled) {
                            "./libcublas.so.12", "libcublas.so.12 ", "libdnnl.so.2", "lib\n.so"}) {
     KernelSpec kernel = MakeKernel();
     kernel.launches[0].library.file = file;
-    EXPECT_THAT(said(kernel), testing::HasSubstr("is no library that kernels may call")) << file;
+    EXPECT_THAT(said(kernel), testing::HasSubstr("is not a library that kernels may call")) << file;
   }
   KernelSpec kernel = MakeKernel();
   kernel.launches[0].library.file = "libcudnn.so.9";

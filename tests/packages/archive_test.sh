@@ -13,7 +13,7 @@ fail() {
   exit 1
 }
 export PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
-for tool in patchelf zip unzip zstd debootstrap unshare setpriv pkg-config; do
+for tool in patchelf 7z unzip zstd debootstrap unshare setpriv pkg-config; do
   command -v $tool >/dev/null || { echo "archive: needs $tool (scripts/setup.sh --with-packages)" >&2; exit 77; }
 done
 [ "$(id -u)" -eq 0 ] || { echo "archive: needs root for debootstrap and chroot" >&2; exit 77; }
@@ -87,7 +87,11 @@ run() {
   shift
   in_debian "$@" >"$work/$step" 2>&1 || fail "$step: $(cat "$work/$step")"
 }
-says() { grep -qE -- "$2" "$work/$1" || fail "$1 does not say '$2': $(cat "$work/$1")"; }
+# says STEP PATTERN: the step's output, its folded lines joined, has a line with the pattern.
+says() {
+  sed -z 's/\n  */ /g' "$work/$1" | grep -E -- "$2" >/dev/null ||
+    fail "$1 does not say '$2': $(cat "$work/$1")"
+}
 program=$tree/bin/tilewright
 run version "$program" --version
 says version "^tilewright $version$"
@@ -123,7 +127,7 @@ if in_debian "$program" lower 'net.onnx#1' --target 'llvm -mtriple=riscv64-linux
 fi
 says none 'No available targets are compatible'
 run doctor sh -c '"$1" doctor --json || [ $? -eq 1 ]' sh "$program"
-says doctor '"is":"nats-server not installed, its library installed"'
+says doctor '"is":"nats-server not installed, client library installed"'
 [ -s "$here/share/man/man1/tilewright-tune.1.gz" ] || fail "no manual pages"
 run completion bash -c "source \"\$0\"; COMP_WORDS=(tilewright doct); COMP_CWORD=1; _tilewright; echo \"\${COMPREPLY[@]}\"" \
   "$tree/share/bash-completion/completions/tilewright"

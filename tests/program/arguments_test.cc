@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
+
+#include "python_free_cli/arguments/command_line.h"
 #include "python_free_cli/arguments/device_argument.h"
 #include "python_free_cli/arguments/task_argument.h"
 #include "src/base/files/file.h"
@@ -35,15 +38,15 @@ TEST(ParseTargetTest, TakesTargetsWithTheirThreads) {
 }
 
 TEST(ParseTargetTest, SaysWhatIsNotPossible) {
-  EXPECT_EQ(Refusal("native", 0), "--threads: 0, expected 1 or more");
-  EXPECT_EQ(Refusal("llvm", 1025), "--threads: 1025, expected 1 to 1024");
+  EXPECT_EQ(Refusal("native", 0), "threads: 0, expected 1 or more");
+  EXPECT_EQ(Refusal("llvm", 1025), "threads: 1025, expected 1 to 1024");
   EXPECT_EQ(Refusal("cuda -arch=sm_80", 2),
-            "--threads: 2, but only kernels for a CPU have any, not cuda");
+            "threads: 2, but only kernels for a CPU have any, not cuda");
   EXPECT_THAT(Refusal("vta"), HasSubstr("a VTA needs its design"));
-  EXPECT_EQ(Refusal("llvm", 1, "sim"), "--vta-config: the target is 'llvm', no VTA");
-  EXPECT_THAT(Refusal("llvm", 1, "", "mkl"), HasSubstr("--libs: no library 'mkl'"));
+  EXPECT_EQ(Refusal("llvm", 1, "sim"), "vta-config: the target is 'llvm', no VTA");
+  EXPECT_THAT(Refusal("llvm", 1, "", "mkl"), HasSubstr("libs: no library 'mkl'"));
   EXPECT_THAT(Refusal("llvm", 1, "", "cudnn"), HasSubstr("is for targets of kind cuda, not llvm"));
-  EXPECT_THAT(Refusal("opencl"), HasSubstr("expected one of: native llvm cuda vta"));
+  EXPECT_THAT(Refusal("metal"), HasSubstr("expected one of: native llvm cuda opencl vta"));
   EXPECT_THAT(Refusal("vta", 1, "nosuch"), HasSubstr("no such file, and no design of this name"));
 }
 
@@ -72,7 +75,7 @@ TEST(ParseTaskTest, OptionsOfAFileAreForFiles) {
   ModelSource source{kDense};
   source.options.bindings.dims["n"] = 3;
   EXPECT_EQ(session::ParseTask(source, target).status().message(),
-            "--dim n=3: the task is no model file");
+            "--dim n=3: the task is not a model file");
   source.path = std::string(kModel) + "#1";
   EXPECT_THAT(session::ParseTask(source, target).status().message(),
               HasSubstr("--dim n=3: Relay text has no open dimensions"));
@@ -89,7 +92,7 @@ TEST(ParseTaskTest, SaysWhatItTried) {
   EXPECT_EQ(session::ParseTask({"no/such.onnx#0"}, target).status().code(), StatusCode::kNotFound);
   // A text that is almost a key is not taken as a file name.
   EXPECT_THAT(session::ParseTasks({"dense(float32[6,96]MK"}, target).status().message(),
-              HasSubstr("is no task"));
+              HasSubstr("is not a task"));
 }
 
 TEST(ChooseConfigTest, TakesIndicesValuesAndTheDefault) {
@@ -124,12 +127,12 @@ TEST(DeviceArgumentTest, IsForCudaOnly) {
   const Target cuda = *Target::Parse("cuda -arch=sm_80"), cpu = *Target::Parse("llvm");
   EXPECT_TRUE(DeviceArgument{}.Check(cpu).ok());
   EXPECT_EQ(DeviceArgument{"0"}.Check(cpu).message(),
-            "--device: the target is 'llvm', expected cuda");
+            "device: the target is 'llvm', expected cuda or opencl");
   EXPECT_TRUE(DeviceArgument{"simt"}.Check(cuda).ok());
   EXPECT_EQ(*DeviceArgument{"3"}.Ordinal(), 3);
   for (const char* text : {"-1", "first", "4294967296"}) {
     EXPECT_EQ(DeviceArgument{text}.Check(cuda).message(),
-              "--device: '" + std::string(text) + "', expected the number of a GPU or simt");
+              "device: '" + std::string(text) + "', expected the number of a GPU or simt");
   }
   EXPECT_EQ(DeviceArgument{"simt"}.CheckRuns(cuda).code(), StatusCode::kUnsupported);
 }
@@ -151,6 +154,46 @@ TEST(WriteOutputTest, KeepsWhatWasThereOnAnError) {
                         [](const TextSink& sink) { return sink("all of it"); })
                 .code(),
             StatusCode::kUnavailable);
+}
+
+TEST(CommandLineTest, TuneTakesTheOptionsThatWereGiven) {
+  CLI::App app;
+  std::string target, device;
+  std::vector<std::string> records, shapes;
+  bool strict = false;
+  app.add_option("--target", target);
+  app.add_option("--records", records)->allow_extra_args(false);
+  app.add_option("--shape", shapes)->allow_extra_args(false);
+  app.add_flag("--no-fuse-residuals", strict);
+  app.add_option("--device", device);
+  const Target native = *Target::Parse("native");
+  EXPECT_EQ(TuneCommandLine(app, "m.onnx", native), "tilewright tune m.onnx --budget 10m");
+  EXPECT_EQ(TuneCommandLine(app, "", native), "tilewright tune");
+  app.parse(
+      "--device simt --no-fuse-residuals --target \"cuda -arch=sm_80\" --records a.db --records "
+      "b.db --shape "
+      "x=1x3 --shape y=2");
+  EXPECT_EQ(
+      TuneCommandLine(app, "my net.onnx#1", *Target::Parse("cuda -arch=sm_80")),
+      "tilewright tune 'my net.onnx#1' --target 'cuda -arch=sm_80' --no-fuse-residuals --shape "
+      "x=1x3 --shape y=2 --records a.db --budget 10m");
+  EXPECT_THAT(TuneCommandLine(app, "m.onnx",
+                              *Target::Parse("llvm -mtriple=aarch64-linux-gnu "
+                                             "-mcpu=cortex-a72")),
+              HasSubstr("--runner 'ssh BOARD tilewright-runner'"));
+}
+
+TEST(TaskNumberTest, AddsTheNumberToTheFile) {
+  TaskNumberArgument task;
+  EXPECT_EQ(task.Of("m.onnx"), "m.onnx");
+  task.number = 3;
+  EXPECT_EQ(task.Of("m.onnx"), "m.onnx#3");
+}
+
+TEST(ParseTaskTest, AFileWithSeveralTasksListsThem) {
+  const auto task = session::ParseTask({kModel}, *Target::Parse("llvm"));
+  ASSERT_FALSE(task.ok());
+  EXPECT_THAT(task.status().message(), HasSubstr("tasks; name one: --task N, or FILE#N\n    0  "));
 }
 
 }  // namespace

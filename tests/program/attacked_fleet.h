@@ -12,8 +12,8 @@
 #include "measure/fleet/fake_executor.h"
 #include "measure/fleet/keys.h"
 #include "measure/fleet/memory_broker.h"
+#include "measure/fleet/setup/fleet_folder.h"
 #include "measure/fleet/worker_core.h"
-#include "python_free_cli/fleet_folder.h"
 #include "src/target/library.h"
 #include "tests/fleet/fake_fleet.h"
 
@@ -34,7 +34,7 @@ inline DeviceFingerprint GpuDevice() {
 /// A member's connection, limited by the server to the permissions of its key.
 class KeyedBroker final : public Broker {
  public:
-  KeyedBroker(std::unique_ptr<Broker> inner, cli::FleetPermissions may)
+  KeyedBroker(std::unique_ptr<Broker> inner, FleetPermissions may)
       : inner_(std::move(inner)), may_(std::move(may)) {}
 
   bool revoked = false;
@@ -108,7 +108,7 @@ class KeyedBroker final : public Broker {
   }
 
   std::unique_ptr<Broker> inner_;
-  const cli::FleetPermissions may_;
+  const FleetPermissions may_;
 };
 
 /// A device that logs the orders it runs. An artifact that does not belong to its candidate acts as
@@ -135,7 +135,7 @@ class SpyBench final : public Executor {
       if (!kernel.artifact.empty()) bad("a file of this machine: " + kernel.artifact);
       if (Sha256(artifacts[i]) != order.built[i].hash) bad("an artifact of another hash");
       if (kernel.symbol.size() > 256) bad("a long symbol");
-      for (const CudaLaunch& launch : kernel.launches) {
+      for (const GridLaunch& launch : kernel.launches) {
         const std::string& file = launch.library.file;
         if (!file.empty() && LibraryOfFile(file, "cuda") == nullptr) bad("a library: " + file);
         if (!file.empty() && target_.Option("libs").empty()) bad("no library was named");
@@ -210,7 +210,7 @@ class AttackedFleet {
       brokers[user.name] = std::make_unique<KeyedBroker>(
           hub.Connect(), PermissionsOf(user, users, {device_class, gpu_class}));
     }
-    brokers["nobody"] = std::make_unique<KeyedBroker>(hub.Connect(), cli::FleetPermissions());
+    brokers["nobody"] = std::make_unique<KeyedBroker>(hub.Connect(), FleetPermissions());
     auto admin = hub.Connect();
     for (const Queue& queue : {MeasureQueue(device_class, {"mallory", "m"}),
                                MeasureQueue(gpu_class, {"mallory", "m"})}) {
@@ -309,7 +309,7 @@ class AttackedFleet {
   InMemoryBroker hub{clock};
   const std::string device_class = ClassOf(FakeExecutor::Device()),
                     gpu_class = ClassOf(GpuDevice());
-  std::vector<cli::FleetUser> users;
+  std::vector<FleetUser> users;
   std::map<std::string, std::unique_ptr<KeyedBroker>> brokers;
   std::map<std::string, std::unique_ptr<SpiedWorker>> workers;
   std::vector<std::string> notes;

@@ -53,7 +53,7 @@ Result<std::optional<nlohmann::json>> Browser::Read(double seconds) {
     if (end != std::string::npos) {
       auto message = nlohmann::json::parse(buffer_.substr(0, end), nullptr, false);
       buffer_.erase(0, end + 1);
-      if (message.is_discarded()) return Internal("the browser sent what is no JSON");
+      if (message.is_discarded()) return Internal("the browser sent what is not JSON");
       Note(message);
       return std::optional(std::move(message));
     }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/base/files/file.h"
-#include "src/base/subprocess.h"
+#include "src/base/process/subprocess.h"
 
 namespace tilewright {
 

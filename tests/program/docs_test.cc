@@ -28,7 +28,8 @@ namespace {
 
 /// A block between ``` lines.
 struct DocsBlock {
-  std::string place;  ///< "docs/tour.md:12"
+  std::string place;     ///< "docs/tour.md:12"
+  std::string language;  ///< after the fence
   std::vector<std::string> lines;
 };
 
@@ -42,9 +43,15 @@ std::vector<DocsBlock> BlocksOf(const std::string& path) {
     ++number;
     if (line.starts_with("```")) {
       inside = !inside;
-      if (inside) blocks.push_back({path + ":" + std::to_string(number + 1), {}});
+      if (inside) blocks.push_back({path + ":" + std::to_string(number + 1), line.substr(3), {}});
     } else if (inside) {
-      blocks.back().lines.push_back(line);
+      auto& lines = blocks.back().lines;
+      if (!lines.empty() && lines.back().ends_with("\\")) {  // a command goes on
+        lines.back().pop_back();
+        lines.back() += line;
+      } else {
+        lines.push_back(line);
+      }
     }
   }
   EXPECT_FALSE(inside) << path;
@@ -132,12 +139,6 @@ TEST(DocsTest, CommandLinesAreUnderstood) {
   EXPECT_GT(checked, 60);
 }
 
-std::string FirstStatement(const DocsBlock& block) {
-  const auto first = std::ranges::find_if(
-      block.lines, [](const std::string& line) { return !line.empty() && line.front() != '#'; });
-  return first == block.lines.end() ? "" : *first;
-}
-
 std::string TextOf(const DocsBlock& block) {
   std::string text;
   for (const std::string& line : block.lines) text += line + "\n";
@@ -147,7 +148,7 @@ std::string TextOf(const DocsBlock& block) {
 TEST(DocsTest, SchedulesAreLegal) {
   int checked = 0;
   for (const DocsBlock& block : AllBlocks()) {
-    if (!FirstStatement(block).starts_with("schedule ")) continue;
+    if (block.language != "tws") continue;
     auto schedule = ParseScheduleText(TextOf(block), block.place);
     ASSERT_TRUE(schedule.ok()) << schedule.status().message();
     TemplateRegistry templates;
@@ -183,7 +184,7 @@ TEST(DocsTest, SchedulesAreLegal) {
 TEST(DocsTest, ExpressionsAreUnderstood) {
   int checked = 0;
   for (const DocsBlock& block : AllBlocks()) {
-    if (!FirstStatement(block).starts_with("input ")) continue;
+    if (block.language != "tw") continue;
     const auto parsed = ParseExpression(TextOf(block), block.place);
     EXPECT_TRUE(parsed.ok()) << parsed.status().message();
     ++checked;

@@ -55,6 +55,7 @@ MachineProbe GoodProbe() {
   MachineProbe probe;
   probe.store = {"/home/user", std::int64_t{50} << 30, 0.001, ""};
   probe.shm_free_bytes = std::int64_t{2} << 30;
+  probe.program = {"1.2.3", true, {}, "/usr/lib/x86_64-linux-gnu", ""};
   probe.cuda = "a GPU";
   probe.cuda_works = true;
   probe.libraries = {{"dnnl", "oneDNN 2.6.3", ""}};
@@ -83,6 +84,20 @@ struct DoctorCase {
 };
 
 const DoctorCase kDoctorCases[] = {
+    {"NoFleet", "program", "", nullptr, Severity::kNote, "without fleet support",
+     "setup.sh --with-fleet", [](MachineProbe& probe) { probe.program.fleet = false; }},
+    {"MissingData", "program", "", nullptr, Severity::kProblem, "missing data files: targets",
+     "install it again", [](MachineProbe& probe) { probe.program.missing_data = {"targets"}; }},
+    {"NoCLibrary", "C library", "", nullptr, Severity::kNote, "not installed", "libtilewright-dev",
+     [](MachineProbe& probe) { probe.program.c_library.clear(); }},
+    {"CLibraryElsewhere", "C library", "", nullptr, Severity::kNote, "/opt/lib/libtilewright.so",
+     "-Wl,-rpath,/opt/lib, or export LD_LIBRARY_PATH=/opt/lib",
+     [](MachineProbe& probe) { probe.program.c_library = "/opt/lib"; }},
+    {"CLibraryOfTheEnvironment", "C library", "", nullptr, Severity::kGood, "/opt/lib", "",
+     [](MachineProbe& probe) {
+       probe.program.c_library = "/opt/lib";
+       probe.program.library_path = "/home:/opt/lib";
+     }},
     {"Governor", "governor", "/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n",
      Severity::kProblem, "powersave on 1 CPU", "echo performance | sudo tee"},
     {"Turbo", "turbo", "/sys/devices/system/cpu/cpufreq/boost", "1\n", Severity::kAdvice, "on",
@@ -90,7 +105,7 @@ const DoctorCase kDoctorCases[] = {
     {"TurboOfIntel", "turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n",
      Severity::kAdvice, "on", "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"},
     {"NoSwitchForTurbo", "turbo", "/sys/devices/system/cpu/cpufreq/boost", nullptr, Severity::kNote,
-     "no switch", ""},
+     "cannot be switched", ""},
     {"Siblings", "siblings", "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0-1\n",
      Severity::kAdvice, "share 1 cores (0-1)", "smt/control"},
     {"Isolated", "isolated cores", "/sys/devices/system/cpu/isolated", "2-3\n", Severity::kNote,
@@ -98,20 +113,20 @@ const DoctorCase kDoctorCases[] = {
     {"Quota", "processor quota", "/sys/fs/cgroup/cpu.max", "150000 100000\n", Severity::kProblem,
      "1.50 CPUs", "--cpus"},
     {"NoQuotaFile", "processor quota", "/sys/fs/cgroup/cpu.max", nullptr, Severity::kGood,
-     "no limit", ""},
+     "no CPU limit", ""},
     {"Load", "load", "/proc/loadavg", "1.50 1.0 1.0 2/200 1\n", Severity::kAdvice, "1.50 processes",
      "top"},
-    {"LoadIsNoNumber", "load", "/proc/loadavg", "\x1b[2J\n", Severity::kNote, "does not say", ""},
+    {"LoadIsNoNumber", "load", "/proc/loadavg", "\x1b[2J\n", Severity::kNote, "not reported", ""},
     {"Steal", "stolen time", "/proc/stat", "cpu  100 0 0 800 0 0 0 100 0 0\n", Severity::kAdvice,
-     "10.00 %", "no other guest"},
-    {"ShortStat", "stolen time", "/proc/stat", "cpu  100 0\n", Severity::kNote, "does not say", ""},
+     "10.00 %", "not shared"},
+    {"ShortStat", "stolen time", "/proc/stat", "cpu  100 0\n", Severity::kNote, "not reported", ""},
     {"Clock", "clock source", "/sys/devices/system/clocksource/clocksource0/current_clocksource",
      "hpet\n", Severity::kProblem, "hpet", "echo tsc | sudo tee"},
     {"ShmNoexec", "/dev/shm", "/proc/self/mounts", "tmpfs /dev/shm tmpfs rw,noexec 0 0\n",
-     Severity::kAdvice, "executed", "remount,exec"},
+     Severity::kAdvice, "noexec", "remount,exec"},
     {"ShmSmall", "/dev/shm", "", nullptr, Severity::kProblem, "64 MiB", "--shm-size",
      [](MachineProbe& probe) { probe.shm_free_bytes = 64 << 20; }},
-    {"NoShm", "/dev/shm", "", nullptr, Severity::kAdvice, "there is none", "mount -t tmpfs",
+    {"NoShm", "/dev/shm", "", nullptr, Severity::kAdvice, "does not exist", "mount -t tmpfs",
      [](MachineProbe& probe) { probe.shm_free_bytes = -1; }},
     {"Files", "limits", "/proc/self/limits", "Max open files            256    4096    files\n",
      Severity::kProblem, "open files 256, expected 1024", "ulimit -n 1024"},
@@ -130,7 +145,7 @@ const DoctorCase kDoctorCases[] = {
     {"SlowSync", "disk sync", "", nullptr, Severity::kAdvice, "250.0 ms", "faster disk",
      [](MachineProbe& probe) { probe.store.sync_seconds = 0.25; }},
     {"Unwritable", "disk sync", "", nullptr, Severity::kProblem, "Permission denied",
-     "has to be yours",
+     "must be writable",
      [](MachineProbe& probe) {
        probe.store.sync_seconds = -1;
        probe.store.failed = "/home/user cannot be written to: Permission denied";
@@ -150,7 +165,7 @@ const DoctorCase kDoctorCases[] = {
     {"NoServer", "NATS", "/usr/sbin/nats-server", nullptr, Severity::kNote,
      "nats-server not installed", "apt-get install nats-server"},
     {"NoNatsLibrary", "NATS", "/usr/lib/x86_64-linux-gnu/libnats.so.3.4", nullptr, Severity::kNote,
-     "its library not installed", "libnats"},
+     "client library not installed", "libnats"},
     {"Sandbox", "sandbox", "", nullptr, Severity::kNote, "no Landlock: old kernel", "",
      [](MachineProbe& probe) { probe.sandbox_refused = "no Landlock: old kernel"; }},
 };

@@ -21,4 +21,12 @@ expect() {
 # has TEXT FILE: checks that the file contains the text. matches PATTERN FILE: the same with an
 # extended regular expression.
 has() { grep -qF -- "$1" "$2" || fail "no '$1' in: $(head -c 800 "$2")"; }
+# says TEXT FILE: as has, for text that is broken into lines. fits FILE: checks that no line is wider than
+# 80 characters.
+says() { tr -s '\n ' '  ' <"$2" | grep -qF -- "$1" || fail "no '$1' in: $(head -c 800 "$2")"; }
+fits() {
+  local line
+  line=$(LC_ALL=C.UTF-8 grep -m1 -E '^.{81}' "$1" || true)
+  [ -z "$line" ] || fail "wider than 80 characters: $line"
+}
 matches() { grep -qE -- "$1" "$2" || fail "no '$1' in: $(head -c 800 "$2")"; }

@@ -19,7 +19,7 @@ sed 's/A\b/Left/g; s/\bk\b/q/g; s/C[i: N, j: 20]/C[i: N, j: 20]/' mix.tw >same.t
 
 expect 0 space mix.tw
 has 'auto.cpu/tiles v3' out
-has 'auto.cpu/fixed v1: 1 configs' out
+has 'auto.cpu/fixed v1: 1 config, ' out
 expect 0 space mix.tw --json
 has '"task":"expression(input x0:float32[24,16];const x1:float32[20,16];' out
 expect 0 lower mix.tw --emit loops
@@ -28,6 +28,11 @@ expect 0 measure --task mix.tw
 has 'GFLOP/s' out
 expect 0 measure --task mix.tw --template auto.cpu/flat
 expect 0 measure --task "$source_folder/docs/examples/expressions/argmax.tw"
+# Constants come first in their keys.
+for name in gather quantized_dot; do
+  expect 0 measure --task "$source_folder/docs/examples/expressions/$name.tw"
+  has 'GFLOP/s' out
+done
 expect 0 measure --task "$source_folder/docs/examples/expressions/gather.tw" --target 'cuda -arch=sm_80' --device simt
 has 'verified in the emulator' out
 

@@ -52,7 +52,7 @@ for day in "$fixtures"/20*/; do
   expect 0 records import autotvm.log --records imported.db --json
   matches '"imported":[1-9]' out
   expect 0 report imported.db
-  has 'imported records, which nobody verified here' out
+  has 'imported records, not verified here' out
 
   # A report. It names the data that an old store lacks.
   expect 0 report store.db --graph packed.relay --job 2c7b8172 --json

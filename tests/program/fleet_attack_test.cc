@@ -207,7 +207,7 @@ std::vector<Attempt> HostileBuilders() {
                  }),
       EvilBuilds("a library that is an artifact",
                  [](OrderResult& result, std::string&) {
-                   CudaLaunch launch;
+                   GridLaunch launch;
                    launch.library.file = "/tmp/tilewright-fleet/artifact.1.so";
                    launch.library.shape.assign(sizeof(TwLibraryShape) / sizeof(std::int64_t), 1);
                    result.built->kernel.launches = {launch};

@@ -12,12 +12,12 @@
 #include "measure/fleet/dispatcher.h"
 #include "measure/fleet/fake_executor.h"
 #include "measure/fleet/memory_broker.h"
+#include "measure/fleet/setup/fleet_folder.h"
 #include "measure/fleet/worker_core.h"
 #include "python_free_cli/arguments/fleet_argument.h"
-#include "python_free_cli/fleet_folder.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
-#include "src/base/subprocess.h"
+#include "src/base/process/subprocess.h"
 #include "tests/program/attacked_fleet.h"
 
 namespace tilewright::cli {
@@ -36,16 +36,17 @@ struct LiveFleet {
     if (!FileExists(kLiveServer)) return;
     device_class = fleet::ClassOf(fleet::FakeExecutor::Device());
     const int port = 20000 + static_cast<int>(::getpid() % 20000);
-    auto made = FleetFolder::Make(temporary.path() + "/lab", "localhost", port);
+    auto made = fleet::FleetFolder::Make(temporary.path() + "/lab", "localhost", port);
     if (!made.ok()) return;
     folder.emplace(*std::move(made));
     EXPECT_TRUE(folder->OpenClass(device_class).ok());
     EXPECT_TRUE(folder->OpenClass(kLiveOther).ok());
-    for (const FleetUser& user : std::vector<FleetUser>{{"alice", "tuner", "", ""},
-                                                        {"bob", "tuner", "", ""},
-                                                        {"w1", "worker", device_class, ""},
-                                                        {"w2", "worker", "", ""},
-                                                        {"b1", "builder", device_class, ""}}) {
+    for (const fleet::FleetUser& user :
+         std::vector<fleet::FleetUser>{{"alice", "tuner", "", ""},
+                                       {"bob", "tuner", "", ""},
+                                       {"w1", "worker", device_class, ""},
+                                       {"w2", "worker", "", ""},
+                                       {"b1", "builder", device_class, ""}}) {
       EXPECT_TRUE(folder->Add(user, folder->path()).ok());
     }
     SubprocessOptions options;
@@ -66,7 +67,7 @@ struct LiveFleet {
 
   ScopedTempDir temporary = *ScopedTempDir::Create("tilewright-live");
   std::string device_class;
-  std::optional<FleetFolder> folder;
+  std::optional<fleet::FleetFolder> folder;
   std::optional<Subprocess> server;
 };
 
@@ -164,9 +165,10 @@ TEST(FleetLiveTest, EveryRoleIsRefusedWhatItMayNot) {
   }
   const std::vector<std::string> subjects = EverySubject(live.device_class);
   int refused = 0, taken = 0;
-  for (const FleetUser& user : live.folder->users()) {
+  for (const fleet::FleetUser& user : live.folder->users()) {
     if (user.role == "admin") continue;
-    const FleetPermissions may = PermissionsOf(user, live.folder->users(), live.folder->classes());
+    const fleet::FleetPermissions may =
+        fleet::PermissionsOf(user, live.folder->users(), live.folder->classes());
     auto broker = live.Reach(user.name);
     ASSERT_NE(broker, nullptr);
     for (const std::string& subject : subjects) {

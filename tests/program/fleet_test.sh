@@ -82,9 +82,9 @@ expect 0 fleet status --fleet "$url" --json --seconds 1
 expect 0 fleet drain w2.d0 --fleet "$url"
 until_has 'received the command to drain' worker2.log
 expect 2 fleet quarantine w9.d0 --fleet "$url"
-has "'w9.d0' was told so, and said nothing" err
+has "'w9.d0' did not answer within" err
 expect 2 fleet cancel alice.j --fleet "$url"
-has "'alice.j' was told so, and said nothing" err
+has "'alice.j' did not answer within" err
 # A worker that does not answer in time still executes the command later.
 start slow "$tilewright" worker --fleet "$url" --name slow --made-up 0.01
 until_has 'class null-' slow.log
@@ -123,6 +123,37 @@ expect 0 records check killed.db
 doubled='SELECT count(*) FROM (SELECT 1 FROM trial WHERE attempt = 0 GROUP BY template, config_index HAVING count(*) > 1)'
 [ "$(sqlite3 killed.db "$doubled")" -eq 0 ] || fail "configs were measured twice"
 
+# Programs: a worker runs those that its own job files list; a tuner with other commands finds none.
+cat >program.json <<'EOF'
+{"space": "space.txt", "command": "./program.sh {n}", "records": "program.db", "trials": 6, "strategy": "random"}
+EOF
+cat >space.txt <<'EOF'
+space slow
+knob n = range(1, 6)
+EOF
+cat >program.sh <<'EOF'
+#!/bin/sh
+echo "$1" >>ran
+echo "{\"seconds\": 0.0$1}"
+EOF
+chmod +x program.sh
+cp program.sh other.sh
+sed 's/program.sh/other.sh/; s/program.db/other.db/' program.json >other.json
+start programs "$tilewright" worker "${root[@]}" --fleet "$url" --name p1 --program program.json
+programs_pid=$last
+until_has 'program open/slow-' programs.log
+expect 0 tune --job program.json --fleet "$url" --json
+matches '"trials":6' out
+[ "$(sort -u ran | wc -l)" -eq 6 ] || fail "not 6 configs ran: $(cat ran)"
+expect 0 query slow --records program.db --json
+has '"n":1' out
+expect 1 tune --job other.json --fleet "$url"
+has 'no worker lists the program open/slow-' err
+expect 2 worker "${root[@]}" --fleet "$url" --program program.json --measure
+has 'not allowed with --program' err
+expect 2 worker "${root[@]}" --fleet "$url" --program space.txt
+kill_and_wait "$programs_pid"
+
 # This machine measures kernels that a builder of the fleet compiled.
 kill_and_wait "${processes[@]}"
 processes=()
@@ -130,7 +161,7 @@ start_server $server -a 127.0.0.1 -p "$port" -js -sd "$work/store"
 start runner "$tilewright" worker "${root[@]}" --fleet "$url" --name r1 --measure
 until_has 'class cpu-' runner.log
 expect 0 fleet status --fleet "$url" --seconds 1
-has 'no builder is there' out
+has 'there is no builder' out
 start waiting "$tilewright" tune m.onnx#1 --fleet "$url" --records r.db --trials 6 --json
 until_has 'no builder is there' waiting.log
 waiting_pid=$last

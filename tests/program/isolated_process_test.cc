@@ -9,7 +9,7 @@
 #include <csignal>
 
 #include "python_free_cli/command.h"
-#include "python_free_cli/commands/end_command.h"
+#include "python_free_cli/end_command.h"
 #include "python_free_cli/isolated_process.h"
 #include "src/base/clock.h"
 #include "src/base/files/file.h"

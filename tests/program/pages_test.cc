@@ -4,14 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
 
 #include "python_free_cli/arguments/extension_arguments.h"
 #include "python_free_cli/program_arguments.h"
+#include "src/base/files/file.h"
 
 namespace tilewright::cli {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 /// The whole program and the pages generated from it.
 class PagesTest : public testing::Test {
@@ -35,12 +40,13 @@ class PagesTest : public testing::Test {
   }
 
   const std::vector<std::unique_ptr<Command>> commands_ = AllCommands();
+  const plugins::Registries registries_;
   ExtensionArguments brought_;
   CLI::App app_{"", "tilewright"};
 };
 
 TEST_F(PagesTest, EveryCommandAndOptionIsEverywhere) {
-  const CommandPage program = DescribeProgram(app_);
+  const CommandPage program = DescribeProgram(app_, registries_);
   const std::string manual = ProgramManual(program), bash = BashCompletion(program),
                     zsh = ZshCompletion(program), fish = FishCompletion(program);
   int options = 0, subcommands = 0;
@@ -78,13 +84,147 @@ TEST_F(PagesTest, EveryCommandAndOptionIsEverywhere) {
     }
   }
   EXPECT_THAT(fish, HasSubstr(" -l json -d "));  // takes no value
-  EXPECT_THAT(fish, HasSubstr(" -l trials -r -d "));
+  EXPECT_THAT(fish, HasSubstr(" -l trials -r -f -d "));
   EXPECT_GT(options, 100);
   EXPECT_GT(subcommands, 10);
 }
 
+TEST_F(PagesTest, EveryValueHasAName) {
+  for (const CommandPage& command : DescribeProgram(app_, registries_).subcommands) {
+    std::vector<CommandPage> pages = command.subcommands;
+    pages.push_back(command);
+    for (const CommandPage& page : pages) {
+      for (const ArgumentPage& argument : page.arguments) {
+        EXPECT_THAT(argument.type, testing::Not(testing::AnyOf("INT", "UINT", "FLOAT")))
+            << page.name << " " << argument.names.front()
+            << ": expected a row in python_free_cli/option_table.cc";
+        EXPECT_TRUE(argument.type != "TEXT" || !argument.choices.empty())
+            << page.name << " " << argument.names.front()
+            << ": expected a row in python_free_cli/option_table.cc";
+      }
+    }
+  }
+}
+
+TEST_F(PagesTest, HelpOfTuneIsInGroups) {
+  const std::string help = app_.get_subcommand("tune")->help();
+  std::size_t before = 0;
+  for (const char* group : {"\nOptions:\n", "\nTarget and device:\n", "\nFleet:\n", "\nLimits:\n",
+                            "\nSearch:\n", "\nModel:\n"}) {
+    const std::size_t at = help.find(group);
+    ASSERT_NE(at, std::string::npos) << group << help;
+    EXPECT_TRUE(at > before || before == 0) << group;
+  }
+  EXPECT_THAT(help, HasSubstr("--budget DURATION"));
+  EXPECT_THAT(help, HasSubstr("--trials N"));
+  EXPECT_THAT(help, HasSubstr("--records FILE"));
+}
+
+/// Returns the lines that a shell prints. The completion is $1, the words of the line follow.
+std::string ShellPrints(const char* shell, const std::string& completion, const std::string& code,
+                        const std::string& folder) {
+  EXPECT_TRUE(WriteFile(folder + "/completion", completion).ok());
+  const std::string command =
+      "cd '" + folder + "' && HOME='" + folder + "' " + shell + " -c '" + code + "' 2>&1 | sort -u";
+  FILE* pipe = ::popen(command.c_str(), "r");
+  std::string lines;
+  for (char buffer[4096]; std::fgets(buffer, sizeof(buffer), pipe) != nullptr;) lines += buffer;
+  ::pclose(pipe);
+  return lines;
+}
+
+bool IsInstalled(const char* shell) {
+  return std::system((std::string("command -v ") + shell + " >/dev/null").c_str()) == 0;
+}
+
+/// Words of a command line, the last one to be completed, and words among and not among the
+/// completions.
+struct CompletionCase {
+  std::string line;
+  std::vector<std::string> offered;
+  std::string not_offered;
+};
+
+const std::vector<CompletionCase>& CompletionCases() {
+  static const std::vector<CompletionCase> cases = {
+      {"tun", {"tune"}, "query"},
+      {"help tu", {"tune"}, "tuning.log"},
+      {"records mer", {"merge"}, "stats"},
+      {"tune --strateg", {"--strategy"}, "--trials"},
+      {"tune --strategy ", {"auto", "evolve", "genetic", "grid", "model", "random"}, "net.onnx"},
+      {"tune --target rasp", {"rasp3b", "rasp4b64"}, "native"},
+      {"compile --target ", {"native", "llvm", "cuda", "vta", "pynq"}, "net.onnx"},
+      {"tune --vta-config ", {"sim", "pynq", "design.json"}, "cycles_pynq"},
+      {"tune --template conv2d_nchw", {"conv2d_nchw.cuda"}, "dense_packed.cpu"},
+      {"model res", {"resnet18_v1", "resnet50_v1"}, "resnet.onnx"},
+      {"tune re", {"resnet.onnx", "records.db"}, "resnet18_v1"},
+      {"tune --records ", {"records.db"}, "auto"},
+      {"run --image-fit ", {"crop", "exact", "stretch"}, "records.db"},
+      {"tune --trials ", {}, "records.db"},
+      {"records list --outcome w", {"wrong_result"}, "ok"},
+      {"completion ", {"bash", "zsh", "fish", "man", "all"}, "records.db"},
+  };
+  return cases;
+}
+
+void CheckCompletions(const CompletionCase& wanted, const std::string& lines) {
+  const std::string all = "\n" + lines;
+  for (const std::string& word : wanted.offered) {
+    EXPECT_THAT(all, testing::ContainsRegex("\n" + word + "[\t\n]")) << wanted.line;
+  }
+  EXPECT_THAT(all, Not(HasSubstr("\n" + wanted.not_offered + "\n"))) << wanted.line;
+}
+
+class CompletionTest : public PagesTest {
+ protected:
+  void SetUp() override {
+    auto folder = ScopedTempDir::Create("completion");
+    ASSERT_TRUE(folder.ok());
+    folder_ = *std::move(folder);
+    for (const char* file : {"resnet.onnx", "records.db", "design.json", "tuning.log"}) {
+      ASSERT_TRUE(WriteFile(folder_->path() + "/" + file, "x").ok());
+    }
+  }
+  std::optional<ScopedTempDir> folder_;
+};
+
+TEST_F(CompletionTest, BashOffersValuesAndFiles) {
+  const std::string completion = BashCompletion(DescribeProgram(app_, registries_));
+  for (const CompletionCase& wanted : CompletionCases()) {
+    const std::string quoted = wanted.line.ends_with(' ') ? wanted.line + "\"\"" : wanted.line;
+    const std::string code = "source ./completion; COMP_WORDS=(tilewright " + quoted +
+                             "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _tilewright; "
+                             "printf \"%s\\n\" \"${COMPREPLY[@]}\"";
+    CheckCompletions(wanted, ShellPrints("bash", completion, code, folder_->path()));
+  }
+}
+
+TEST_F(CompletionTest, FishOffersValuesAndFiles) {
+  if (!IsInstalled("fish")) GTEST_SKIP() << "no fish";
+  const std::string completion = FishCompletion(DescribeProgram(app_, registries_));
+  for (const CompletionCase& wanted : CompletionCases()) {
+    const std::string code = "source ./completion; complete -C \"tilewright " + wanted.line + "\"";
+    CheckCompletions(wanted, ShellPrints("fish", completion, code, folder_->path()));
+  }
+}
+
+TEST_F(CompletionTest, ZshReadsItsCompletion) {
+  if (!IsInstalled("zsh")) GTEST_SKIP() << "no zsh";
+  const std::string completion = ZshCompletion(DescribeProgram(app_, registries_));
+  const std::string lines =
+      ShellPrints("zsh", completion,
+                  "autoload -Uz compinit; compinit -u -d ./dump; source ./completion; "
+                  "print -l ${(k)functions}",
+                  folder_->path());
+  EXPECT_THAT(lines, HasSubstr("\n_tilewright_records_merge\n"));
+  EXPECT_THAT(completion, HasSubstr("--strategy["));
+  EXPECT_THAT(completion, HasSubstr(":STRATEGY:(auto "));
+  EXPECT_THAT(completion, HasSubstr(":FILE:_files"));
+  EXPECT_THAT(completion, testing::ContainsRegex(":DESIGN:.compadd -- .*sim.*; _files."));
+}
+
 TEST_F(PagesTest, EveryOptionSaysWhatItIsFor) {
-  for (const CommandPage& command : DescribeProgram(app_).subcommands) {
+  for (const CommandPage& command : DescribeProgram(app_, registries_).subcommands) {
     for (const ArgumentPage& argument : command.arguments) {
       EXPECT_NE(argument.text, "") << command.name << " " << argument.names.front();
     }

@@ -132,7 +132,7 @@ TEST(PluginHostTest, KnobsOfASpaceAreChecked) {
   EXPECT_EQ(refusal([&](tw_space* s) { tw.knob_integer(s, "a", nullptr, 2); }),
             "knob 'a': 2 values, expected 1 to 65536");
   EXPECT_EQ(refusal([&](tw_space* s) { tw.knob_order(s, "a", order, 2, 1); }),
-            "knob 'a': order 0 is no permutation");
+            "knob 'a': order 0 is not a permutation");
   EXPECT_EQ(refusal([&](tw_space* s) { tw.knob_factors(s, "a", factors, 2, 1); }),
             "knob 'a': expected 1 to 4 factors above 0");
   EXPECT_NE(refusal([&](tw_space* s) { tw.knob_split(s, "a", 0, 2, 0); }), "");

@@ -34,7 +34,7 @@ has 'hit' out
 expect 0 records check r.db --plugin acme.so
 expect 0 records check r.db
 expect 2 tune m.onnx#1 --strategy acme/stride --records r.db --trials 24
-has 'expected one of auto, evolve, genetic, grid, model, random' err
+has 'expected one of auto, evolve, genetic, grid, model, random, surrogate' err
 
 # A fault of a plugin ends the command, and a job keeps its trials.
 for strategy in far twice fails throws nothing; do

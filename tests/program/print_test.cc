@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "python_free_cli/command.h"
-#include "python_free_cli/commands/end_command.h"
+#include "python_free_cli/end_command.h"
 #include "src/base/json.h"
 #include "src/report/document_text.h"
 #include "src/report/page.h"
@@ -78,6 +78,19 @@ TEST(PrintTest, ReportsAndPagesShowNamesOnOneLine) {
   EXPECT_EQ(task["code"][0]["loops"], "for\n");
   // Machine-readable output is not changed.
   EXPECT_EQ(report::ToJson(document)["jobs"][0]["tasks"][0]["name"], "a\nEVIL\t\x1b\xe2\x80\xae");
+}
+
+TEST(PrintNoteTest, QuietDropsNotesAndKeepsWarnings) {
+  const auto told = [](bool quiet) {
+    testing::internal::CaptureStderr();
+    SetQuiet(quiet);
+    PrintNote("note: m: a note");
+    PrintNote("warning: a warning");
+    SetQuiet(false);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(told(false), "note: m: a note\nwarning: a warning\n");
+  EXPECT_EQ(told(true), "warning: a warning\n");
 }
 
 }  // namespace

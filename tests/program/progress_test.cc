@@ -31,7 +31,8 @@ TEST(ProgressTest, ATerminalHasABarThatGoesAway) {
     progress.Update(2, 4, "not so soon");
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "\r\x1b[2Kcompile [######..................] 25 %  eta 6s  conv2d \\x1b[31m\r\x1b[2K");
+            "\r\x1b[?7l\x1b[Kcompile [######..................] 25 %  eta 6s  conv2d "
+            "\\x1b[31m\n\x1b[J\x1b[?7h\r\x1b[1A\x1b[K\n\r\x1b[1A");
 }
 
 TEST(ProgressTest, ALogHasALineNowAndThen) {

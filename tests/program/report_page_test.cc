@@ -25,6 +25,8 @@ constexpr const char* kDrawn =
     "(() => { const [drawn, placed] = (document.body.dataset.charts || '0/1').split('/');"
     " return drawn === placed && [...document.querySelectorAll('canvas')].every(canvas =>"
     " canvas.dataset.drawn === 'yes'); })()";
+// True if the view was made; charts and tasks that are far away are not drawn.
+constexpr const char* kMade = "window.drawnAt > 0";
 constexpr const char* kBlank =
     "[...document.querySelectorAll('canvas')].filter(canvas => { const pixels ="
     " canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;"
@@ -95,14 +97,18 @@ class ReportPageTest : public records::SampleStores {
     ASSERT_TRUE(gathered.ok()) << gathered.message();
     document_->title = document_->jobs.front().graph;
   }
-  void Open(const std::string& view) {
+  /// Opens a view, and with `complete` draws all of it, as printing does.
+  void Open(const std::string& view, bool complete = true) {
     auto page = MakePage(*document_);
     ASSERT_TRUE(page.ok()) << page.status().message();
     ASSERT_TRUE(WriteFile(Path("report.html"), *page).ok());
     // Opens another address first: a change after # alone would not reload the page.
     const Status opened =
-        browser_->Open("file://" + Path("report.html") + "?" + view + "#/" + view, kDrawn);
+        browser_->Open("file://" + Path("report.html") + "?" + view + "#/" + view, kMade);
     ASSERT_TRUE(opened.ok()) << opened.message();
+    if (complete) {
+      EXPECT_EQ(Text(std::string("completeAll(), ") + kDrawn), "true");
+    }
   }
   static std::string Text(const std::string& expression) {
     auto value = browser_->Evaluate(expression);
@@ -141,15 +147,124 @@ TEST_F(ReportPageTest, DrawsEveryChartAndShowsHostileTextsAsText) {
   ASSERT_TRUE(browser_->Resize(1280, 900, false).ok());
   Open("all");
   ExpectQuiet();
-  EXPECT_EQ(Text("document.querySelectorAll('canvas').length"), "16");
+  EXPECT_EQ(Text("document.querySelectorAll('canvas').length"), "18");
   EXPECT_EQ(Text(std::string(kBlank) + ".join()"), "");
-  // The page contains only its own parts: three scripts, no images, no frames.
-  EXPECT_EQ(Text("document.querySelectorAll('script').length"), "3");
+  // The page contains only its own parts: four scripts, no images, no frames.
+  EXPECT_EQ(Text("document.querySelectorAll('script').length"), "4");
   EXPECT_EQ(Text("document.querySelectorAll('img, iframe, object, link, b').length"), "0");
   EXPECT_EQ(Text("document.title.endsWith(' · Tilewright')"), "true");
   EXPECT_EQ(Text("document.querySelector('.task-page h1').textContent"), Printable(kHostile));
   EXPECT_EQ(Text("document.querySelector('.notes li').textContent"), Printable(kHostile));
   EXPECT_EQ(Text("document.querySelector('h1').textContent"), "</script><b>net\\x1b[31m");
+  // Every chart as SVG: well-formed, and of shapes and texts only.
+  EXPECT_EQ(
+      Text("[...document.querySelectorAll('canvas')].map(canvas => {"
+           " const file = new DOMParser().parseFromString(svgOf(canvas), 'image/svg+xml');"
+           " return [...new Set([...file.querySelectorAll('*')].map(node => node.tagName))]"
+           ".filter(tag => !['svg', 'defs', 'clipPath', 'path', 'rect', 'text'].includes(tag))"
+           " + (file.querySelectorAll('path, rect').length < 4 ? 'empty' : ''); }).join('')"),
+      "");
+  ExpectQuiet();
+}
+
+TEST_F(ReportPageTest, ManyTasksAreDrawnWhenTheyComeNear) {
+  Gather(60);
+  JobPage& job = document_->jobs.front();
+  job.tasks.resize(31, job.tasks.front());
+  ASSERT_TRUE(browser_->Resize(1400, 900, false).ok());
+  Open("all", false);
+  const std::string placed = "Number(document.body.dataset.charts.split('/')[1])";
+  EXPECT_EQ(Text(placed + " < 12"), "true");
+  EXPECT_EQ(Text("document.querySelectorAll('.task-page').length"), "0");
+  EXPECT_EQ(Text("document.querySelectorAll('.deferred.page')[30].scrollIntoView(), 'there'"),
+            "there");
+  ASSERT_TRUE(browser_->WaitFor("!!document.querySelector('.task-page')").ok());
+  EXPECT_EQ(Text("document.querySelectorAll('.task-page').length < 6"), "true");
+  // Paper has all of it.
+  EXPECT_EQ(Text("window.dispatchEvent(new Event('beforeprint')), "
+                 "document.querySelectorAll('.task-page').length"),
+            "31");
+  EXPECT_EQ(Text(kDrawn), "true");
+  ExpectQuiet();
+}
+
+TEST_F(ReportPageTest, TrialsAreSearchedSortedAndSavedAsCsv) {
+  Gather(120);
+  ASSERT_TRUE(browser_->Resize(1280, 900, false).ok());
+  Open("job/0/trials");
+  EXPECT_EQ(Text("document.querySelectorAll('.trials tbody tr').length"), "50");
+  EXPECT_EQ(Text("document.querySelector('.count').textContent"), "1–50 of 120");
+  EXPECT_EQ(Text("[...document.querySelectorAll('.pages button')][1].click(),"
+                 "document.querySelector('.count').textContent"),
+            "51–100 of 120");
+  EXPECT_EQ(Text("[...document.querySelectorAll('th button')]"
+                 ".find(one => one.textContent === 'Result').click(),"
+                 "document.querySelector('th[aria-sort]').textContent + ' ' +"
+                 "document.querySelector('.trials tbody tr .tag.bad')"),
+            "Result null");
+  const std::string type =
+      "(text => { const box = document.querySelector('input[type=search]'); box.focus();"
+      " box.value = text; box.dispatchEvent(new Event('input'));"
+      " return document.querySelector('.count').textContent; })";
+  EXPECT_EQ(Text(type + "('wrong RESULT')"), "1–6 of 6 (120 in all)");
+  EXPECT_EQ(Text(type + "('no such text')"), "0 of 120");
+  // New data of a running job: controls keep their state and the focus.
+  EXPECT_EQ(Text(type + "('wrong'), show(), document.activeElement.value + ' ' +"
+                        "document.querySelector('.count').textContent"),
+            "wrong 1–6 of 6 (120 in all)");
+  EXPECT_EQ(Text("trialsCsv(trialRows(report.jobs[0], report.jobs[0].tasks)).split('\\r\\n')"
+                 ".slice(0, 1).join()"),
+            "number,task,workload,epilogue,trial,race,seconds_of_job,outcome,value,metric,noise,"
+            "disturbed,template,config");
+  EXPECT_EQ(Text("trialsCsv(trialRows(report.jobs[0], report.jobs[0].tasks)).split('\\r\\n')"
+                 ".length"),
+            "122");
+  ExpectQuiet();
+}
+
+TEST_F(ReportPageTest, TheReaderChoosesTheTheme) {
+  Gather(12);
+  ASSERT_TRUE(browser_->Resize(1280, 900, false).ok());
+  const std::string choose =
+      "(name => { themePicker.value = name; themePicker.dispatchEvent(new Event('change'));"
+      " return getComputedStyle(document.body).backgroundColor; })";
+  const std::string shown = "getComputedStyle(document.body).backgroundColor";
+  Open("");
+  EXPECT_EQ(Text(shown), "rgb(247, 246, 243)");
+  EXPECT_EQ(Text(choose + "('dark')"), "rgb(17, 21, 27)");
+  Open("job/0/task/0");
+  EXPECT_EQ(Text(shown + " + themePicker.value"), "rgb(17, 21, 27)dark");
+  ASSERT_TRUE(browser_->Resize(1280, 900, true).ok());
+  EXPECT_EQ(Text(choose + "('light')"), "rgb(247, 246, 243)");
+  EXPECT_EQ(Text(choose + "('system')"), "rgb(17, 21, 27)");
+  ExpectQuiet();
+}
+
+TEST_F(ReportPageTest, ARunningJobHasItsProgress) {
+  Gather(60);
+  document_->live = true;
+  const TaskPage& task = document_->jobs.front().tasks.front();
+  document_->progress = LivePage{0.25,        20,       60,
+                                 60,          3,        1,
+                                 0,           task.key, task.epilogue,
+                                 task.target, kHostile, R"({"values":{"tile":[4,8],"pad":"copy"}})",
+                                 "ok",        1e-3};
+  ASSERT_TRUE(browser_->Resize(420, 900, false).ok());
+  Open("");
+  EXPECT_EQ(Text("document.querySelector('.progress').getAttribute('aria-valuenow')"), "25");
+  EXPECT_EQ(Text("[...document.querySelectorAll('.fact')].map(one => one.textContent)"
+                 ".find(text => text.startsWith('Time left')).slice(0, 21)"),
+            "Time left1 min, until");
+  EXPECT_EQ(Text("[...document.querySelectorAll('.fact.whole .knob')].map(one => one.textContent)"
+                 ".join(' ')"),
+            "tile=[4,8] pad=copy");
+  EXPECT_EQ(Text(kTooWide), "0");
+  EXPECT_EQ(Text("[...document.querySelectorAll('.command code')].map(one => one.textContent)"
+                 ".find(text => text.startsWith('tilewright tune'))"),
+            "tilewright tune net.onnx --fleet nats://host:4222 --budget 90");
+  // A page in a file has no server to request data from, now or later.
+  EXPECT_EQ(Text("String(document.getElementById('live'))"), "null");
+  ExpectQuiet();
 }
 
 TEST_F(ReportPageTest, FitsAPhoneInTheDark) {
@@ -207,8 +322,9 @@ TEST_F(ReportPageTest, FollowsLinksAndSorts) {
   Open("");
   EXPECT_EQ(Text("document.querySelector('td a').click(), 'clicked'"), "clicked");
   ASSERT_TRUE(browser_->WaitFor("!!document.querySelector('.task-page')").ok());
-  EXPECT_EQ(Text("[...document.querySelectorAll('.switch button')][1].click(), 'clicked'"),
-            "clicked");
+  EXPECT_EQ(Text("completeAll(), [...document.querySelectorAll('.switch button')]"
+                 ".map(button => button.click()).length > 4"),
+            "true");
   EXPECT_EQ(Text(std::string(kBlank) + ".join()"), "");
   ExpectQuiet();
 }

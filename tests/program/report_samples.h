@@ -56,6 +56,9 @@ inline void AddSyntheticJob(const std::string& path, const std::vector<Trial>& t
                      R"({"graph":"\u003c/script>\u003cb>net\u001b[31m","strategy":"model"})", 7);
   ASSERT_TRUE(job.ok());
   search::RunEntry life{1.75e9, 0, 0.02, {{records::SampleConv().Key(), "", 3}}};
+  life.command = "tilewright tune net.onnx --fleet nats://user:secret@host:4222 --budget 90";
+  life.trials = 640;
+  life.budget_seconds = 90;
   std::vector<records::LogEntry> log = {search::Encode(life)};
   for (int i = 1; i <= 20; ++i) {
     const double wall = i;

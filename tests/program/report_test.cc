@@ -13,7 +13,9 @@
 #include "src/report/document_text.h"
 #include "src/report/page.h"
 #include "src/report/statistics.h"
+#include "src/report/tune/progress.h"
 #include "tests/program/report_samples.h"
+#include "tests/support/set_clock.h"
 
 namespace tilewright::report {
 namespace {
@@ -157,6 +159,96 @@ TEST_F(ReportTest, HasWhatChartsNeed) {
   EXPECT_THAT(job.failures[0].reproduce, HasSubstr("tilewright measure"));
 }
 
+TEST_F(ReportTest, HasTheCommandOfTheJobWithoutPasswords) {
+  AddSyntheticJob(Path("made.db"), SyntheticTrials(20, 10));
+  const JobPage job = Gather(Path("made.db")).jobs.front();
+  EXPECT_EQ(job.command, "tilewright tune net.onnx --fleet nats://host:4222 --budget 90");
+  EXPECT_EQ(job.limits.trials, 640);
+  EXPECT_EQ(job.limits.budget_seconds, 90);
+  EXPECT_THAT(job.settings, Contains(Pair("strategy", "model")));
+}
+
+TEST_F(ReportTest, ListsEveryTrialWithItsConfig) {
+  std::vector<Trial> trials = SyntheticTrials(60, 20);
+  trials.back().attempt = 1;
+  AddSyntheticJob(Path("made.db"), trials);
+  const TaskPage task = Gather(Path("made.db")).jobs.front().tasks.front();
+  const TrialTable& table = task.table;
+  ASSERT_EQ(table.trial.size(), 60u);
+  EXPECT_EQ(table.all, 60);
+  EXPECT_EQ(table.trial.front(), 1);
+  EXPECT_EQ(table.trial.back(), 0);
+  EXPECT_EQ(table.attempt.back(), 1);
+  const std::map<std::string, int> counts = [&table] {
+    std::map<std::string, int> by_name;
+    for (const int outcome : table.outcome) {
+      ++by_name[table.outcomes[static_cast<std::size_t>(outcome)]];
+    }
+    return by_name;
+  }();
+  EXPECT_THAT(counts, Contains(Pair("ok", 55)));
+  // Rows in the order of the trials: the config of each is that of its levels.
+  const KnobTable& knobs = task.knobs[static_cast<std::size_t>(table.knobs[7])];
+  const Config& config = trials[7].candidate.config;
+  ASSERT_EQ(table.levels[7].size(), config.values.size());
+  for (std::size_t k = 0; k < config.values.size(); ++k) {
+    EXPECT_EQ(knobs.axes[k].name, config.values[k].first);
+    EXPECT_EQ(knobs.axes[k].values[static_cast<std::size_t>(table.levels[7][k])],
+              config.values[k].second.ToString());
+  }
+}
+
+TEST_F(ReportTest, ProgressOfARunningJob) {
+  class Counter final : public search::TuneObserver {
+   public:
+    void TrialDone(const search::TaskReport&, int, const Trial&, double) override { ++trials; }
+    int trials = 0;
+  };
+  Counter next;
+  SetClock clock;
+  ProgressObserver observer(next, 2, 0, clock);
+  observer.Opened("0123");
+  observer.Resumed(40);
+  EXPECT_EQ(observer.job(), "0123");
+  EXPECT_FALSE(observer.Progress().has_value());
+  clock.now = 10;
+  const Trial trial = SyntheticTrials(1, 0).front();
+  observer.TrialDone({}, 1, trial, 30);
+  observer.TaskFinished({}, 1);
+  clock.now = 20;
+  auto progress = observer.Progress();
+  ASSERT_TRUE(progress.has_value());
+  EXPECT_EQ(progress->share, 0.5);
+  EXPECT_EQ(progress->eta_seconds, 20);
+  EXPECT_EQ(progress->trials, 41);
+  EXPECT_EQ(progress->trials_per_second, 0.1);
+  EXPECT_EQ(progress->finished_tasks, 1);
+  EXPECT_EQ(progress->task, records::SampleConv().Key());
+  EXPECT_EQ(progress->config, trial.candidate.config.ToString());
+  // Without a new forecast, the last one stays.
+  observer.TrialDone({}, 0, trial, 0);
+  clock.now = 60;
+  progress = observer.Progress();
+  EXPECT_EQ(progress->share, 1);
+  EXPECT_EQ(progress->eta_seconds, 0);
+  EXPECT_EQ(next.trials, 2);
+}
+
+TEST(NetworkBestTest, StartsWithDefaultsAndFallsWithEachTask) {
+  std::vector<TaskPage> tasks(3);
+  tasks[0].default_value = 10, tasks[0].best_value = 6, tasks[0].occurrences = 2;
+  tasks[0].best = {{1, 2}, {1, 4}, {12, 6}};  // the first trial is slower than the default config
+  tasks[1].default_value = 5, tasks[1].best_value = 4;
+  tasks[1].best = {{1}, {2}, {4}};
+  tasks[2].best_value = 1;  // without a default value: not counted
+  tasks[2].best = {{1}, {3}, {1}};
+  const BestSteps best = NetworkBestOf(tasks, {1, 2, 3, 4});
+  EXPECT_THAT(best.seconds, ElementsAre(0, 2, 4));
+  EXPECT_THAT(best.value, ElementsAre(25, 24, 16));
+  EXPECT_THAT(best.trial, ElementsAre(0, 2, 4));
+  EXPECT_TRUE(NetworkBestOf({}, {}).value.empty());
+}
+
 TEST_F(ReportTest, ManyTrialsAreThinnedButTheLineIsExact) {
   AddSyntheticJob(Path("made.db"), SyntheticTrials(2600, 2400));
   const Document document = Gather(Path("made.db"));
@@ -182,7 +274,7 @@ TEST_F(ReportTest, OlderStoresLackSomethingAndItIsSaid) {
   for (Trial& trial : trials) trial.predicted.reset();
   Add(Path("old.db"), trials);
   const Document document = Gather(Path("old.db"));
-  EXPECT_THAT(document.missing, ElementsAre(HasSubstr("how often"), HasSubstr("no predictions")));
+  EXPECT_THAT(document.missing, ElementsAre(HasSubstr("counts once"), HasSubstr("no predictions")));
   EXPECT_FALSE(document.jobs.front().time.known());
   EXPECT_THAT(document.jobs.front().tasks.front().roofline.peaks_of, HasSubstr("has no peaks"));
   EXPECT_THAT(ToText(document), HasSubstr("not known: "));

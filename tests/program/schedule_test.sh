@@ -44,8 +44,8 @@ expect 0 query "$task" --package "$package" --key key.pub --no-packages
 has 'hit' out
 
 # The example of the documentation with its commands.
-awk '/^```/ { inside = !inside; next } inside && /^# Dense layers/ { shown = 1 } inside && shown' \
-  "$source_folder/docs/schedules.md" | sed '/^tilewright /,$d' >rows.tws
+awk '/^```/ { if (shown) exit; inside = !inside; next } inside && /^# Dense layers/ { shown = 1 } inside && shown' \
+  "$source_folder/docs/schedules.md" >rows.tws
 expect 0 space "$task" --schedule rows.tws
 rows=$(grep -oE 'schedule/rows-[a-z2-7]{32}' out | head -n 1)
 expect 0 tune "$task" --schedule rows.tws --template "$rows" --strategy grid --trials 6 --records rows.db --json

@@ -178,6 +178,16 @@ TEST(WatchServerTest, HeadersWithoutEndAreRefused) {
   }
 }
 
+// The answer is larger than the buffers of the sockets, and more input follows the head.
+TEST(WatchServerTest, UnreadInputDoesNotCutTheAnswer) {
+  const std::string page(std::size_t{8} << 20, 'a');
+  auto server = WatchServer::Start(Constant(page), 0, Endless());
+  ASSERT_TRUE(server.ok()) << server.status().message();
+  Client client(PortOf(*server));
+  EXPECT_TRUE(client.Send(GetRequest("/" + QueryOf(*server)) + std::string(100'000, 'b')));
+  EXPECT_TRUE(client.Receive().ends_with(page));
+}
+
 TEST(WatchServerTest, EndingWaitsForNoReader) {
   WatchServer::Limits limits = Endless();
   limits.drain_seconds = 0.05;

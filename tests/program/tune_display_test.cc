@@ -23,6 +23,8 @@ TEST(ShortNameTest, SaysSizesOfPlainLayouts) {
            Case{"conv2d(int8[2,4,7,7,1,16]NCHW1n16c,int8[2,4,1,1,16,16]OIHW16o16i,s1x1,p0x0x0x0,"
                 "d1x1,g1)->int32",
                 "conv2d 64->32 1x1 n2 7x7"},
+           Case{"conv2d(float32[1,8,9,9]NCHW,float32[8,8,3,3]OIHW,s1x2,p1x1x1x1,d1x1,g1)->float32",
+                "conv2d 8->8 3x3 s1x2 9x9"},
            Case{"dense(float32[6,96]MK,float32[72,96]NK)->float32", "dense 6x96x72"},
            Case{"batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32",
                 "batch_matmul 3x12x32x3"},
@@ -67,9 +69,18 @@ Trial Best() {
   return trial;
 }
 
+TuneDisplay::Settings SettingsOf(std::vector<std::string> names, DisplayMode mode) {
+  TuneDisplay::Settings settings;
+  settings.bounds = std::vector<RooflineBound>(names.size(), RooflineBound{1e-3});
+  settings.names = std::move(names);
+  settings.mode = mode;
+  settings.size = [] { return TerminalSize{100, 60}; };
+  return settings;
+}
+
 TEST(TuneDisplayTest, ALogHasALineForEachImprovement) {
   SetClock clock;
-  TuneDisplay display("seconds", {{1e-3}}, {"conv2d 3->8"}, /*terminal=*/false, clock);
+  TuneDisplay display(SettingsOf({"conv2d 3->8"}, DisplayMode::kLog), clock);
   testing::internal::CaptureStderr();
   display.TrialDone(Report(), 0, Best(), 90);
   Trial worse = Best();
@@ -78,55 +89,88 @@ TEST(TuneDisplayTest, ALogHasALineForEachImprovement) {
   Trial failed = Best();
   failed.outcome = Outcome::kBuildFailed;
   display.TrialDone(Report(), 0, failed, 70);
-  const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(log,
-            "[ 1/1] conv2d 3->8                                7 trials  now    50.0  best    50.0 "
-            "GFLOP/s   50.0%  eta 1m30s\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "[1/1] conv2d 3->8  7 trials  best 2.00 ms  2.00x  50 % of roofline  eta 1m30s\n");
+}
+
+TEST(TuneDisplayTest, QuietPrintsNothing) {
+  SetClock clock;
+  TuneDisplay display(SettingsOf({"conv2d 3->8"}, DisplayMode::kQuiet), clock);
+  testing::internal::CaptureStderr();
+  display.StartThread();
+  display.Opened("job");
+  display.Resumed(5);
+  display.StaleFirst(Report(), 0, 2);
+  clock.now = 100;
+  display.TrialDone(Report(), 0, Best(), 90);
+  display.RaceBegins(0);
+  search::TuneReport report;
+  report.tasks = {Report()};
+  EXPECT_EQ(display.Finish(report), 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(TuneDisplayTest, ATerminalIsRedrawnNotTooOften) {
   SetClock clock;
-  TuneDisplay display("seconds", {{1e-3}, {1e-3}}, {"one", "two"}, /*terminal=*/true, clock);
+  TuneDisplay display(SettingsOf({"one", "two"}, DisplayMode::kTerminal), clock);
   testing::internal::CaptureStderr();
   display.TrialDone(Report(), 0, Best(), 90);
   clock.now = 0.1;
   display.TrialDone(Report(), 1, Best(), 90);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), Not(HasSubstr("\x1b[3A"))) << "once";
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), Not(HasSubstr("A"))) << "once";
   clock.now = 0.3;
   testing::internal::CaptureStderr();
   display.TrialDone(Report(), 1, Best(), 60);
   const std::string again = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(again, HasSubstr("\x1b[3A")) << "over the lines before";
+  EXPECT_THAT(again, HasSubstr("\x1b[3A")) << "over the header, the first task and the bar";
   EXPECT_THAT(again, HasSubstr("eta 1m00s"));
 }
 
 TEST(TuneDisplayTest, TheJobHasABar) {
   SetClock clock;
-  TuneDisplay display("seconds", {{1e-3}}, {"one"}, /*terminal=*/true, clock);
-  display.SetTrials(8);
+  auto settings = SettingsOf({"one"}, DisplayMode::kTerminal);
+  settings.trials = 8;
+  TuneDisplay display(settings, clock);
   display.Resumed(1);
   clock.now = 2;
   testing::internal::CaptureStderr();
   display.TrialDone(Report(), 0, Best(), 30);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("[#####...............] 25 %  eta 30s  all 2.00 ms (default 4.00 ms)  0.5 "
-                        "trials/s\n"));
+              HasSubstr("[#####...............] 25 %  eta 30s  2.00 ms 2.00x  2/8 trials  "
+                        "0.5/s\n"));
+}
+
+TEST(TuneDisplayTest, TheForecastCountsDownAndRacesAreNamed) {
+  SetClock clock;
+  TuneDisplay display(SettingsOf({"one"}, DisplayMode::kTerminal), clock);
+  display.TrialDone(Report(), 0, Best(), 30);
+  clock.now = 10;
+  testing::internal::CaptureStderr();
+  display.RaceBegins(0);
+  const std::string drawn = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(drawn, HasSubstr("33 %  race 1 of 1  eta 20s"));
+  EXPECT_THAT(drawn, HasSubstr("racing"));
 }
 
 TEST(TuneDisplayTest, OfManyTasksThoseThatChangedLastAreDrawn) {
   SetClock clock;
-  TuneDisplay display("seconds", std::vector<RooflineBound>(40, RooflineBound{1e-3}),
-                      std::vector<std::string>(40, "task"), /*terminal=*/true, clock);
+  TuneDisplay display(SettingsOf(std::vector<std::string>(40, "task"), DisplayMode::kTerminal),
+                      clock);
+  for (int i = 0; i < 39; ++i) display.TrialDone(Report(), i, Best(), 30);
+  clock.now = 1;
   testing::internal::CaptureStderr();
-  display.TrialDone(Report(), 33, Best(), 30);
+  display.TrialDone(Report(), 3, Best(), 30);
   const std::string drawn = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(drawn, HasSubstr("[34/40] task"));
-  EXPECT_EQ(std::count(drawn.begin(), drawn.end(), '\n'), 17);
+  EXPECT_THAT(drawn, HasSubstr("   4 task"));
+  EXPECT_THAT(drawn, HasSubstr("  39 task"));
+  EXPECT_THAT(drawn, Not(HasSubstr("   5 task")));
+  EXPECT_THAT(drawn, Not(HasSubstr("  40 task"))) << "has no trial";
+  EXPECT_EQ(std::count(drawn.begin(), drawn.end(), '\n'), 18);
 }
 
 TEST(TuneDisplayTest, ALogHasALineForTheJobEachMinute) {
   SetClock clock;
-  TuneDisplay display("seconds", {{1e-3}}, {"one"}, /*terminal=*/false, clock);
+  TuneDisplay display(SettingsOf({"one"}, DisplayMode::kLog), clock);
   Trial worse = Best();
   worse.value = 3e-3;
   testing::internal::CaptureStderr();
@@ -136,12 +180,12 @@ TEST(TuneDisplayTest, ALogHasALineForTheJobEachMinute) {
   display.TrialDone(Report(), 0, worse, 61);
   display.TrialDone(Report(), 0, worse, 61);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "job: 50 %  eta 1m01s  all 2.00 ms (default 4.00 ms)  0.0 trials/s\n");
+            "job: 50 %  eta 1m01s  2.00 ms 2.00x  2 trials  0.0/s\n");
 }
 
 TEST(TuneDisplayTest, SaysThatTrialsStayWhereALogIsLeft) {
   SetClock clock;
-  TuneDisplay display("seconds", {{1e-3}}, {"one"}, /*terminal=*/false, clock);
+  TuneDisplay display(SettingsOf({"one"}, DisplayMode::kLog), clock);
   testing::internal::CaptureStderr();
   display.LogDiscarded("search log: batch 7, expected batch 3");
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
@@ -149,85 +193,10 @@ TEST(TuneDisplayTest, SaysThatTrialsStayWhereALogIsLeft) {
             "trials stay in the store, and a new log begins\n");
 }
 
-TEST(TuneDisplayTest, SaysThatConfigsOfOtherVersionsAreMeasuredFirst) {
-  SetClock clock;
-  TuneDisplay display("seconds", {{1e-3}, {1e-3}}, {"one", "two"}, /*terminal=*/true, clock);
-  testing::internal::CaptureStderr();
-  display.StaleFirst(Report(), 1, 3);
-  display.TrialDone(Report(), 1, Best(), 60);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              testing::StartsWith("two: its records of other versions are not served; the fastest "
-                                  "of their configs (3) are measured first\n\x1b[2K"));
-  testing::internal::CaptureStderr();
-  display.StaleFirst(Report(), 0, 1);
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::StartsWith("\x1b[3A\x1b[Jone: "))
-      << "over the lines before, which are drawn again";
-}
-
-TEST(PrintReportTest, SaysWhatTheJobBrought) {
-  search::TuneReport report;
-  report.tasks.push_back(Report());
-  report.tasks[0].occurrences = 3;
-  report.tasks[0].failures = {{"build_failed", 2}};
-  report.trials = 7;
-  report.wall_seconds = 65;
-  report.split.wall_seconds = 65;
-  report.resolution = 0.01;
-  testing::internal::CaptureStdout();
-  PrintReport(report, {"conv2d 3->8"}, {{1e-3}});
-  std::fflush(stdout);
-  const std::string text = testing::internal::GetCapturedStdout();
-  EXPECT_THAT(text, HasSubstr("2.00x"));
-  EXPECT_THAT(text, HasSubstr("12.00 ms")) << "default, three times";
-  EXPECT_THAT(text, HasSubstr("failed: 2 build_failed"));
-  EXPECT_THAT(text, HasSubstr("time 1m05s"));
-  EXPECT_THAT(text, Not(HasSubstr("calibrated in noise")));
-  EXPECT_THAT(text, Not(HasSubstr("stopped at")));
-  EXPECT_THAT(text, HasSubstr("all tasks, as often as they are used"));
-  EXPECT_THAT(text, Not(HasSubstr("was:")));
-}
-
-TEST(PrintReportTest, SaysWhatIsNotToBeTrusted) {
-  search::TuneReport report;
-  report.tasks.push_back(Report());
-  report.tasks[0].noisy = true;
-  report.resolution = 0.2;
-  report.interrupted = true;
-  testing::internal::CaptureStdout();
-  PrintReport(report, {"conv2d 3->8"}, {{2.2e-3}}, 0.627);
-  std::fflush(stdout);
-  const std::string text = testing::internal::GetCapturedStdout();
-  EXPECT_THAT(text, HasSubstr("disturbed: 1 of 1 tasks"));
-  EXPECT_THAT(text, HasSubstr("roofl. above 105 %"));
-  EXPECT_THAT(text, HasSubstr("calibrated in noise"));
-  EXPECT_THAT(text, HasSubstr("stopped at 62 %; the same command goes on from here"));
-}
-
-TEST(PrintReportTest, SaysWhatTheSumLeavesOutAndWhatGotWorse) {
-  search::TuneReport report;
-  report.tasks = {Report(), Report(), search::TaskReport()};
-  report.tasks[0].ties = {5};
-  report.tasks[0].earlier_best_seconds = 1.9e-3;
-  report.tasks[1].ties = {5, 7};
-  report.tasks[1].earlier_best_seconds = 2.5e-3;
-  report.tasks[1].best_product_share = 0.25;  // of a Winograd kernel
-  testing::internal::CaptureStdout();
-  PrintReport(report, {"one", "two", "three"}, {{1e-3}, {1e-3}, {}});
-  std::fflush(stdout);
-  const std::string text = testing::internal::GetCapturedStdout();
-  EXPECT_THAT(text, HasSubstr("2 of 3 tasks (1 without a time)"));
-  EXPECT_THAT(text, HasSubstr("50.0%       7  tie of 2  was 1.90 ms\n"));
-  EXPECT_THAT(text, HasSubstr("12.5%       7  tie of 3\n"));
-  EXPECT_THAT(text, HasSubstr("was: 1 of 3 tasks have a slower best than after the earlier run"));
-  EXPECT_EQ(session::RooflineShareText(0, 1), "-");
-  EXPECT_EQ(session::RooflineShareText(1, 0), "-");
-  EXPECT_EQ(session::RooflineShareText(1, 3), "33.3%");
-}
-
 TEST(TuneDisplayTest, AJobThatIsStoppedShowsWhereItStopped) {
   for (const bool interrupted : {true, false}) {
     SetClock clock;
-    TuneDisplay display("seconds", {{1e-3}}, {"one"}, /*terminal=*/true, clock);
+    TuneDisplay display(SettingsOf({"one"}, DisplayMode::kTerminal), clock);
     display.Opened("job");
     testing::internal::CaptureStderr();
     clock.now = 62;
@@ -237,19 +206,21 @@ TEST(TuneDisplayTest, AJobThatIsStoppedShowsWhereItStopped) {
     report.tasks[0].finished = true;
     report.tasks[0].finish_reason = interrupted ? "stopped" : "budget";
     report.interrupted = interrupted;
+    report.trials = 7;
     report.trials_per_second = 0.5;
+    display.TaskFinished(report.tasks[0], 0);
     clock.now = 70;  // races, and whatever else
     const double share = display.Finish(report);
     const std::string text = testing::internal::GetCapturedStderr();
-    const std::string last = text.substr(text.rfind("\x1b[2A"));
+    const std::string last = text.substr(text.rfind("\x1b[3A"));
     if (interrupted) {
-      EXPECT_LT(share, 1);
-      EXPECT_THAT(last, HasSubstr("  stopped\n"));
-      EXPECT_THAT(last, HasSubstr("] 64 %  eta -  all 2.00 ms (default 4.00 ms)  0.5 trials/s"));
+      EXPECT_DOUBLE_EQ(share, 0.62);
+      EXPECT_THAT(last, HasSubstr("stopped"));
+      EXPECT_THAT(last, HasSubstr("] 62 %  2.00 ms 2.00x  7 trials  0.5/s"));
     } else {
       EXPECT_EQ(share, 1);
-      EXPECT_THAT(last, HasSubstr("  done\n"));
-      EXPECT_THAT(last, HasSubstr("] 100 %  eta -"));
+      EXPECT_THAT(last, HasSubstr("done"));
+      EXPECT_THAT(last, HasSubstr("] 100 %  2.00 ms"));
     }
   }
 }

@@ -8,6 +8,7 @@
 #include "python_free_cli/arguments/reject_options.h"
 #include "python_free_cli/command.h"
 #include "src/base/files/file.h"
+#include "src/session/text_table.h"
 
 namespace tilewright::cli {
 namespace {
@@ -60,7 +61,7 @@ class UsageTest : public testing::Test {
 TEST_F(UsageTest, HelpOfAnUnknownCommandIsAnError) {
   int code = 0;
   EXPECT_THAT(Said("nosuch --help", &code),
-              testing::AllOf(HasSubstr("'nosuch': no such command"), HasSubstr("--help` tells")));
+              testing::AllOf(HasSubstr("'nosuch': no such command"), HasSubstr("Try `")));
   EXPECT_EQ(code, kExitBadInput);
   EXPECT_THAT(Said("tun --help", &code), HasSubstr("did you mean 'tune'?"));
   EXPECT_EQ(code, kExitBadInput);
@@ -70,6 +71,35 @@ TEST_F(UsageTest, HelpOfAnUnknownCommandIsAnError) {
   EXPECT_EQ(Said("--help", &code), "");
   EXPECT_EQ(code, kExitDone);
   EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("Searches"));
+}
+
+/// Runs `help` with some words. Returns its output.
+std::string HelpOf(const std::string& words, Status& status) {
+  const auto command = MakeHelpCommand();
+  CLI::App app("", "help");
+  command->Declare(app);
+  app.parse(words);
+  testing::internal::CaptureStdout();
+  const auto code = command->Run();
+  std::fflush(stdout);
+  status = code.ok() ? Status() : code.status();
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(HelpTest, ShowsTheProgramACommandAndASubcommand) {
+  Status status;
+  EXPECT_THAT(HelpOf("", status), HasSubstr("\n  completion "));
+  EXPECT_THAT(HelpOf("", status), HasSubstr("\n  measure "));
+  EXPECT_THAT(HelpOf("", status), Not(HasSubstr("\n  child ")));
+  EXPECT_THAT(HelpOf("tune", status), HasSubstr("--budget DURATION"));
+  EXPECT_THAT(HelpOf("tune", status), Not(HasSubstr("\n\n\n")));
+  EXPECT_THAT(HelpOf("records merge", status), HasSubstr("Usage: tilewright records merge"));
+  EXPECT_TRUE(status.ok());
+  EXPECT_EQ(HelpOf("tun", status), "");
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("'tun': tilewright has no such command; did you mean"));
+  HelpOf("records nosuch", status);
+  EXPECT_THAT(status.message(), HasSubstr("tilewright records has no such command"));
 }
 
 TEST(TakeOneValueEachTest, OptionsLeaveTheArgumentsOfTheirCommand) {
@@ -90,23 +120,29 @@ TEST(TakeOneValueEachTest, OptionsLeaveTheArgumentsOfTheirCommand) {
 
 TEST_F(UsageTest, SaysWhatIsWrongAndWhatMayHaveBeenMeant) {
   int code = 0;
-  EXPECT_EQ(
-      Said("tnue", &code),
-      "program: 'tnue': no such command; did you mean 'tune'?\n`program --help` tells more.\n");
+  EXPECT_EQ(Said("tnue", &code),
+            "program: 'tnue': no such command; did you mean 'tune'?\nTry `program --help`.\n");
   EXPECT_EQ(code, kExitBadInput);
   EXPECT_EQ(Said("tune --trails 3"),
             "program tune: --trails: no such option; did you mean '--trials'?\n"
-            "`program tune --help` tells more.\n");
+            "Try `program tune --help`.\n");
   EXPECT_EQ(Said("tune more"),
-            "program tune: 'more': one argument too many\n`program tune --help` tells more.\n");
+            "program tune: 'more': one argument too many\nTry `program tune --help`.\n");
   EXPECT_EQ(Said("tune --strategy gird"),
             "program tune: --strategy: 'gird', expected model, grid; did you mean 'grid'?\n"
-            "`program tune --help` tells more.\n");
+            "Try `program tune --help`.\n");
   EXPECT_EQ(Said("tune --trials 3 --json"), "");
 }
 
 TEST_F(UsageTest, ControlCharactersDoNotReachTheTerminal) {
   EXPECT_THAT(Said("tune \x1b[31mred"), Not(HasSubstr("\x1b")));
+}
+
+TEST(WrapTextTest, BreaksBetweenWords) {
+  EXPECT_EQ(session::WrapText("", "one two three", 7, 0), "one two\nthree");
+  EXPECT_EQ(session::WrapText("", "one two three", 20, 0), "one two three");
+  EXPECT_EQ(session::WrapText("", "a-very-long-word and", 5, 0), "a-very-long-word\nand");
+  EXPECT_EQ(session::WrapText("", "", 5, 0), "");
 }
 
 TEST_F(UsageTest, HelpSaysChoicesAndDefaultsInWords) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "records/autotvm/export.h"
+#include "records/autotvm/imported_summary.h"
 #include "records/autotvm/match.h"
 #include "records/autotvm/tuple.h"
 #include "records/imported.h"
@@ -159,7 +160,96 @@ TEST_F(AutotvmImportTest, TargetChoosesLines) {
   EXPECT_EQ(with("llvm -mcpu=core-avx2").imported, 1);
   EXPECT_EQ(with("cuda -model=titanx").imported, 0);
   auto bad = ImportAutotvm(store, {path}, {.target = "x=", .dry_run = true, .progress = {}});
-  EXPECT_THAT(bad.status().message(), HasSubstr("--target"));
+  EXPECT_THAT(bad.status().message(), HasSubstr("target: "));
+}
+
+TEST_F(AutotvmImportTest, AMissNamesOtherTasksAndTheTargetsOfTheTaskItself) {
+  Store store = Open();
+  Import(store, {WriteLog("a.log", {ConvLine(16, 28, "0.001"),
+                                    ConvLine(16, 28, "0.001", "1", "llvm -mcpu=x", 32)})});
+  const AutotvmAnswer miss = Ask(store, kConvTuple, "cuda -model=v100");
+  ASSERT_FALSE(miss.record.has_value());
+  EXPECT_EQ(miss.nearest.size(), 1U);
+  for (const std::string& tuple : miss.nearest) EXPECT_NE(tuple, kConvTuple);
+  EXPECT_THAT(miss.other_targets, testing::ElementsAre("llvm -mcpu=core-avx2"));
+  EXPECT_EQ(miss.cause.reason, MissReason::kOtherTarget);
+  EXPECT_THAT(miss.explanation, HasSubstr("its records are for 'llvm -mcpu=core-avx2'"));
+  const Workload workload = *AutotvmTask::Parse(kConvTuple)->workload;
+  const auto imported = ImportedTargetsOf(store, workload);
+  ASSERT_TRUE(imported.ok()) << imported.status().message();
+  EXPECT_EQ(imported->records, 1);
+  EXPECT_THAT(imported->targets, testing::ElementsAre("llvm -mcpu=core-avx2"));
+  EXPECT_EQ(Ask(Open("empty.db"), kConvTuple, "llvm").cause.reason, MissReason::kNothingImported);
+}
+
+TEST_F(AutotvmImportTest, ExportTakesTheSelectedRecords) {
+  Store store = Open();
+  Import(store, {WriteLog("a.log", {ConvLine(16, 28, "0.001"),
+                                    ConvLine(16, 28, "0.001", "1", "llvm -mcpu=x"),
+                                    ConvLine(16, 28, "0.001", "2", "llvm -mcpu=x", 32)})});
+  const auto lines = [&](const std::string& target, const std::string& task, bool best = false) {
+    AutotvmExportOptions options;
+    options.best = best;
+    auto selection = Selection::Parse(target, task);
+    EXPECT_TRUE(selection.ok()) << selection.status().message();
+    options.selection = *std::move(selection);
+    const auto exported = ExportAutotvm(BuiltInTemplates(), store, options,
+                                        [](std::string_view) { return Status(); });
+    EXPECT_TRUE(exported.ok()) << exported.status().message();
+    return exported->imported;
+  };
+  EXPECT_EQ(lines("", ""), 3);
+  EXPECT_EQ(lines("llvm", ""), 3);
+  EXPECT_EQ(lines("llvm -mcpu=x", ""), 2);
+  EXPECT_EQ(lines("llvm -mcpu=x", "", /*best=*/true), 1) << "the other one was as fast, and first";
+  EXPECT_EQ(lines("cuda", ""), 0);
+  EXPECT_EQ(lines("", "conv2d"), 3);
+  EXPECT_EQ(lines("", "conv2d_NCHWc.x86"), 3);
+  EXPECT_EQ(lines("", "dense"), 0);
+  EXPECT_EQ(lines("", kConvTuple), 2);
+  EXPECT_EQ(lines("", AutotvmTask::Parse(kConvTuple)->workload->Key()), 2);
+  // The list of a log, as one copies it.
+  const std::string list = R"(["conv2d_NCHWc.x86", [["TENSOR", [1, 16, 56, 56], "float32"]]])";
+  EXPECT_EQ(
+      AutotvmTask::Parse(list)->tuple,
+      AutotvmTask::Parse("('conv2d_NCHWc.x86', ('TENSOR', (1, 16, 56, 56), 'float32'))")->tuple);
+  const std::string input = R"(["llvm -mcpu=x", "t", [["TENSOR", [2], "float32"], null], {}])";
+  EXPECT_EQ(AutotvmTask::Parse(input)->tuple,
+            AutotvmTask::Parse("('t', ('TENSOR', (2,), 'float32'), None)")->tuple);
+  EXPECT_EQ(lines("", list), 0);
+  EXPECT_THAT(Selection::Parse("x=", "").status().message(), HasSubstr("--target"));
+  EXPECT_THAT(Selection::Parse("", "conv2d(").status().message(), HasSubstr("--task: 'conv2d('"));
+}
+
+TEST_F(AutotvmImportTest, SummariesCountRecordsByFileAndTarget) {
+  Store store = Open();
+  std::string failed = ConvLine(8, 1, "1000000000.0");
+  failed.replace(failed.find("], 0, 1.5"), 9, "], 4, 1.5");
+  Import(store, {WriteLog("a.log", {ConvLine(16, 28, "0.002"), ConvLine(8, 3, "0.001"), failed,
+                                    ConvLine(16, 28, "0.003", "1", "llvm -mcpu=x")})});
+  const auto summary = SummarizeImported(store);
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  ASSERT_EQ(summary->size(), 2U);
+  EXPECT_EQ(summary->front().target, "llvm -mcpu=core-avx2");
+  EXPECT_EQ(summary->front().records, 3);
+  EXPECT_EQ(summary->front().tasks, 1);
+  EXPECT_EQ(summary->front().failed, 1);
+  const auto best = CheapestImported(store, 1);
+  ASSERT_TRUE(best.ok()) << best.status().message();
+  ASSERT_EQ(best->size(), 2U);
+  EXPECT_EQ(best->front().cost, 0.001);
+  EXPECT_EQ(CheapestImported(store, 5)->size(), 3U);
+  EXPECT_EQ(AutotvmErrorName(0), "ok");
+  EXPECT_EQ(AutotvmErrorName(7), "run_timeout");
+  EXPECT_EQ(AutotvmErrorName(99), "error_99");
+}
+
+TEST_F(AutotvmImportTest, EveryFlagHasAText) {
+  EXPECT_EQ(ImportedFlagNames(-1).size(), 9U);
+  for (const std::string_view name : ImportedFlagNames(-1)) {
+    EXPECT_FALSE(ImportedFlagText(name).empty()) << name;
+  }
+  EXPECT_EQ(ImportedFlagText("nothing"), "");
 }
 
 TEST_F(AutotvmImportTest, MissingFileIsAnError) {
@@ -662,6 +752,27 @@ TEST_F(AutotvmImportTest, LogsOfOtherFormatsAreRefusedByName) {
   EXPECT_EQ(files->front().imported, 1);
   ASSERT_EQ(files->front().refused_count, 3);
   EXPECT_THAT(files->front().refused[0].reason, HasSubstr("format 0.3, expected 0.2 or 0.1"));
+}
+
+TEST_F(AutotvmImportTest, AFileWithoutALineOfAnyFormatIsNoLog) {
+  Store store = Open();
+  const auto is_no_log = [&](const std::vector<std::string>& lines) {
+    const auto files = ImportAutotvm(store, {WriteLog("a.log", lines)}, {});
+    EXPECT_TRUE(files.ok()) << files.status().message();
+    return files->front().IsNoLog();
+  };
+  EXPECT_TRUE(is_no_log({"# Title", "", "some text", "{\"name\": 1}"}));
+  EXPECT_FALSE(is_no_log({}));
+  EXPECT_FALSE(is_no_log({"some text", ConvLine(8, 3, "0.002")}));
+  EXPECT_FALSE(is_no_log({ConvLine(8, 3, "0.002").substr(0, 80)})) << "a line that is cut off";
+}
+
+TEST_F(AutotvmImportTest, TheMatchedPartOfATargetIsNeverShortened) {
+  EXPECT_EQ(MatchedTargetText("llvm -device=arm_cpu -model=rk3399 -target=arm64 -mattr=+neon"),
+            "llvm -device=arm_cpu -model=rk3399");
+  EXPECT_EQ(MatchedTargetText("cuda -keys=cuda,gpu -max_num_threads=1024 -model=v100"),
+            "cuda -model=v100 -keys=cuda,gpu");
+  EXPECT_EQ(MatchedTargetText("no target="), "no target=");
 }
 
 // A row with the digest of a future line would make that line a duplicate.

@@ -11,10 +11,10 @@
 #include "records/maintenance.h"
 #include "records/merge.h"
 #include "records/package/build.h"
-#include "records/package/schedules.h"
 #include "records/row.h"
 #include "records/validation/identity.h"
 #include "records/validation/rules.h"
+#include "records/validation/schedules.h"
 #include "src/templates/text/text_template.h"
 #include "tests/records/sample_trials.h"
 

@@ -147,10 +147,42 @@ TEST_F(CareTest, MergeCarriesImportedRecords) {
                       " WHERE t.tuple LIKE '%(1, 64, 56, 56)%'"),
             2);
   EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("a.db")), testing::IsEmpty());
-  auto split = SplitStore(Path("a.db"), Path("parts"), SplitBy::kTarget);
-  ASSERT_TRUE(split.ok()) << split.status().message();
-  auto part = Database::Open(split->front().path, Database::Mode::kReadOnly);
-  EXPECT_EQ(*QueryInt(*part, "SELECT count(*) FROM imported"), 0);
+}
+
+TEST_F(CareTest, SplitPartsHoldEveryImportedRecordOnce) {
+  Add(Path("a.db"), {SampleTrial(3, 0.002)});
+  const std::string other = "llvm -mcpu=skylake";
+  ASSERT_TRUE(WriteFile(Path("a.log"), ConvLine(8, 3, "0.002") + "\n" +
+                                           ConvLine(8, 3, "0.001", "101.5", other) + "\n" +
+                                           ConvLine(16, 28, "0.001", "102.5", other) + "\n")
+                  .ok());
+  {
+    auto store = Store::Open(Path("a.db"), Store::Mode::kReadWrite);
+    ASSERT_TRUE(ImportAutotvm(*store, {Path("a.log")}, {}).ok());
+  }
+  for (const SplitBy by : {SplitBy::kTarget, SplitBy::kDevice, SplitBy::kOperator, SplitBy::kJob}) {
+    const std::string folder = Path("parts" + std::to_string(static_cast<int>(by)));
+    auto split = SplitStore(Path("a.db"), folder, by);
+    ASSERT_TRUE(split.ok()) << split.status().message();
+    std::int64_t imported = 0, trials = 0;
+    std::vector<std::string> paths;
+    for (const SplitPart& part : *split) {
+      imported += part.imported;
+      trials += part.trials;
+      paths.push_back(part.path);
+      auto db = Database::Open(part.path, Database::Mode::kReadOnly);
+      EXPECT_EQ(*QueryInt(*db, "SELECT count(*) FROM imported"), part.imported);
+      if (part.value == other) {
+        EXPECT_EQ(part.imported, 2);
+      }
+    }
+    EXPECT_EQ(imported, 3);
+    EXPECT_EQ(trials, 1);
+    ASSERT_TRUE(MergeStores(BuiltInTemplates(), folder + "/all.db", paths).ok());
+    EXPECT_THAT(*CheckStore(BuiltInTemplates(), folder + "/all.db"), testing::IsEmpty());
+    auto all = Database::Open(folder + "/all.db", Database::Mode::kReadOnly);
+    EXPECT_EQ(*QueryInt(*all, "SELECT count(*) FROM imported"), 3);
+  }
 }
 
 TEST_F(CareTest, SplitPartsHoldEveryTrialOnce) {

@@ -254,7 +254,7 @@ TEST_F(PackageTest, HoldsDataOnly) {
   };
   for (const char* sql : kNotData) {
     EXPECT_THAT(Refusal(ForgeWith(built, sql)),
-                testing::AnyOf(HasSubstr("no part of a record store"),
+                testing::AnyOf(HasSubstr("not part of a record store"),
                                HasSubstr("not that of a record store"), HasSubstr("lacks the")))
         << sql;
   }

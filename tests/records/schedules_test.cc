@@ -1,6 +1,6 @@
 // Records of text schedules: stores and packages contain the texts of their records and no others.
 
-#include "records/package/schedules.h"
+#include "records/validation/schedules.h"
 
 #include <gmock/gmock.h>
 

@@ -101,7 +101,7 @@ TEST_P(EverySchema, AStoreWithForeignPartsIsRefused) {
   Sql(Path("old.db"), "CREATE TRIGGER eat AFTER INSERT ON job BEGIN DELETE FROM trial; END");
   for (const auto mode : {Store::Mode::kReadOnly, Store::Mode::kReadWrite}) {
     EXPECT_THAT(Store::Open(Path("old.db"), mode).status().message(),
-                testing::HasSubstr("has the trigger 'eat', which is no part of a record store"));
+                testing::HasSubstr("has the trigger 'eat', which is not part of a record store"));
   }
 }
 

@@ -287,12 +287,14 @@ TEST_F(StoreTest, OtherCpuModelIsANearHitOnlyIfItsCodeRunsHere) {
   ASSERT_TRUE(store.Append(job, {other}, {}).ok());
   auto near = store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice());
   EXPECT_EQ(near->kind, AnswerKind::kNearMatch);
+  EXPECT_EQ(near->cause, (MissCause{MissReason::kOtherDevice, "Other CPU"}));
   EXPECT_GT(near->expected_slowdown, 1.0);
   EXPECT_THAT(near->explanation, testing::HasSubstr("Other CPU"));
   DeviceFingerprint plain = SampleDevice();
   plain.isa = {};
-  EXPECT_EQ(store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), plain)->kind,
-            AnswerKind::kMiss);
+  const auto miss = store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), plain);
+  EXPECT_EQ(miss->kind, AnswerKind::kMiss);
+  EXPECT_EQ(miss->cause.reason, MissReason::kOtherDevice);
 }
 
 TEST_F(StoreTest, AConfigForAnotherNumberOfThreadsIsNoNearHit) {
@@ -305,6 +307,35 @@ TEST_F(StoreTest, AConfigForAnotherNumberOfThreadsIsNoNearHit) {
   };
   EXPECT_EQ(ask(" -mattr=+fma"), AnswerKind::kNearMatch);
   EXPECT_EQ(ask(" -num-threads=2"), AnswerKind::kMiss);
+  const Target two = *Target::Parse(SampleTarget().ToString() + " -num-threads=2");
+  const auto miss = store.Query(BuiltInTemplates(), SampleConv(), two, SampleDevice());
+  EXPECT_EQ(miss->cause.reason, MissReason::kOtherTarget);
+}
+
+TEST_F(StoreTest, CauseOfAMissIsTheNearestReason) {
+  Store store = OpenForWriting();
+  const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
+  const auto cause = [&store] {
+    return store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice())->cause;
+  };
+  EXPECT_EQ(cause(), (MissCause{MissReason::kNoRecords, ""}));
+  Trial old = SampleTrial(3, 0.002);
+  old.codegen_version -= 1;
+  ASSERT_TRUE(store.Append(job, {old}, {}).ok());
+  EXPECT_EQ(cause(), (MissCause{MissReason::kOtherVersions, ""}));
+  ASSERT_TRUE(store.Append(job, {SampleTrial(4, 0.003)}, {}).ok());
+  EXPECT_EQ(cause(), MissCause()) << "a hit";
+}
+
+TEST(MissCauseTest, NamesAndTexts) {
+  MissCause cause;
+  EXPECT_EQ(MissText(cause), "");
+  PreferCause(cause, {MissReason::kNoSources, ""});
+  PreferCause(cause, {MissReason::kOtherTarget, "llvm"});
+  PreferCause(cause, {MissReason::kNoRecords, ""});
+  PreferCause(cause, {});
+  EXPECT_EQ(MissText(cause), "records only for another target (llvm)");
+  EXPECT_EQ(MissReasonName(cause.reason), "other_target");
 }
 
 // Kernels of reduced-range weights use other multiply instructions, and their spaces have other

@@ -39,17 +39,17 @@ class CudaCalls : public testing::Test {
     session_ = *std::move(session);
   }
   template <typename Number>
-  CudaMemory Upload(const std::vector<Number>& numbers) {
+  GridMemory Upload(const std::vector<Number>& numbers) {
     auto memory = session_->Allocate(static_cast<std::int64_t>(numbers.size() * sizeof(Number)));
     TW_CHECK(memory.ok());
     TW_CHECK(session_->Write(memory->address(), std::as_bytes(std::span(numbers))).ok());
     return *std::move(memory);
   }
   /// The arguments are data, weight, result.
-  Result<CudaProgram> Load(const TwLibraryShape& shape, const char* given = nullptr) {
+  Result<GridProgram> Load(const TwLibraryShape& shape, const char* given = nullptr) {
     const bool convolution = shape.kind == TW_LIBRARY_CONVOLUTION;
     const char* file = given != nullptr ? given : convolution ? "libcudnn.so.9" : "libcublas.so.12";
-    CudaLaunch launch;
+    GridLaunch launch;
     launch.kernel = "call";
     launch.library = {file, "an operator", FieldsOf(shape), {2, 0, 1}};
     return session_->Load("ptx", {launch});
@@ -60,7 +60,7 @@ class CudaCalls : public testing::Test {
     auto program = Load(shape);
     EXPECT_TRUE(program.ok()) << program.status().message();
     if (!program.ok()) return {};
-    const CudaMemory a = Upload(data), b = Upload(weight), c = Upload(std::vector<Sum>(results));
+    const GridMemory a = Upload(data), b = Upload(weight), c = Upload(std::vector<Sum>(results));
     program->SetArguments({a.address(), b.address(), c.address()});
     const Status done = session_->Enqueue(*program);
     EXPECT_TRUE(done.ok()) << done.message();
@@ -145,7 +145,7 @@ TEST_F(CudaCalls, LoadNothingButTheLibraryOfTheOperation) {
                                HasSubstr("expected the library libcublas.so.12")));
   }
   EXPECT_EQ(std::getenv("TW_TEST_LOADED"), nullptr) << "an artifact was loaded";
-  CudaLaunch launch;
+  GridLaunch launch;
   launch.kernel = "call";
   launch.library = {"libcublas.so.12", "an operator", {1, 2, 3}, {2, 0, 1}};
   EXPECT_EQ(session_->Load("ptx", {launch}).status().code(), StatusCode::kInvalidArgument);

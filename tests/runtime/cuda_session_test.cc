@@ -23,7 +23,7 @@ struct Operands {
   explicit Operands(CudaSession& session) {
     const std::vector<float> ones(32 * 16, 1.0F);
     const auto bytes = std::as_bytes(std::span(ones));
-    for (CudaMemory* memory : {&data, &weight, &output}) {
+    for (GridMemory* memory : {&data, &weight, &output}) {
       auto made = session.Allocate(static_cast<std::int64_t>(bytes.size()));
       TW_CHECK(made.ok());
       *memory = *std::move(made);
@@ -33,10 +33,10 @@ struct Operands {
   std::vector<std::uint64_t> addresses() const {
     return {data.address(), weight.address(), output.address()};
   }
-  CudaMemory data, weight, output;
+  GridMemory data, weight, output;
 };
 
-CudaProgram KernelIn(CudaSession& session, const std::string& kernel, const Operands& operands) {
+GridProgram KernelIn(CudaSession& session, const std::string& kernel, const Operands& operands) {
   auto program = session.Load("ptx", {{kernel, {2, 1, 1}, {32, 1, 1}}});
   TW_CHECK(program.ok(), program.status().message());
   program->SetArguments(operands.addresses());
@@ -66,7 +66,7 @@ TEST(CudaDevices, SaysWhatIsMissing) {
 TEST(CudaSession, RunsAProgram) {
   auto session = OpenFake();
   Operands operands(*session);
-  CudaProgram program = KernelIn(*session, "tw_candidate", operands);
+  GridProgram program = KernelIn(*session, "tw_candidate", operands);
   ASSERT_TRUE(session->Fill(operands.output.address(), 0xFF, 128 * 4).ok());
   const auto seconds = session->Time(program, 1, 1);
   ASSERT_TRUE(seconds.ok()) << seconds.status().message();
@@ -81,7 +81,7 @@ TEST(CudaSession, ReplaysShortKernelsAsAGraphWhereThereAreGraphs) {
   for (const char* library : {FAKE_CUDA, FAKE_CUDA_NO_GRAPHS}) {
     auto session = OpenFake(library);
     Operands operands(*session);
-    CudaProgram program = KernelIn(*session, "tw_candidate", operands);
+    GridProgram program = KernelIn(*session, "tw_candidate", operands);
     const bool graphs = std::strcmp(library, FAKE_CUDA) == 0;
     for (int again = 0; again < 2; ++again) {
       const auto seconds = session->Time(program, 10, 1);
@@ -94,18 +94,18 @@ TEST(CudaSession, ReplaysShortKernelsAsAGraphWhereThereAreGraphs) {
 TEST(CudaSession, TellsWhatBrokeTheContext) {
   struct Case {
     const char* kernel;
-    CudaFault fault;
+    GridFault fault;
     bool timed_out;
   };
   for (const Case& c :
-       {Case{"fault", CudaFault::kKernelFault, false}, Case{"lost", CudaFault::kDeviceLost, false},
-        Case{"hang", CudaFault::kNone, true}}) {
+       {Case{"fault", GridFault::kKernelFault, false}, Case{"lost", GridFault::kDeviceLost, false},
+        Case{"hang", GridFault::kNone, true}}) {
     // In a subprocess, because a failed session stays failed.
     EXPECT_EXIT(
         {
           auto session = OpenFake();
           Operands operands(*session);
-          CudaProgram program = KernelIn(*session, c.kernel, operands);
+          GridProgram program = KernelIn(*session, c.kernel, operands);
           const bool failed = !session->Time(program, 1, 0.02).ok();
           const bool as_expected =
               failed && session->fault() == c.fault && session->timed_out() == c.timed_out;
@@ -124,7 +124,7 @@ TEST(CudaSession, RefusesWhatItCannotLoad) {
             "the module has no kernel nobody");
   EXPECT_EQ(session->Allocate(std::int64_t{1} << 40).status().message(),
             "cuMemAlloc: out of memory (2)");
-  EXPECT_EQ(session->fault(), CudaFault::kNone);
+  EXPECT_EQ(session->fault(), GridFault::kNone);
 }
 
 FakeCounts CountsOf(const char* library) {
@@ -164,7 +164,7 @@ TEST(CudaSession, AsksForSharedMemoryBeyondTheUsual) {
   EXPECT_EQ(
       load(200 << 10).status().message(),
       "tw_candidate with 204800 bytes of shared memory: cuFuncSetAttribute: a fake error (1)");
-  EXPECT_EQ(session->fault(), CudaFault::kNone);
+  EXPECT_EQ(session->fault(), GridFault::kNone);
 }
 
 TEST(GpuMonitor, ReadsClockAndThrottling) {

@@ -66,6 +66,45 @@ TEST(LowerTest, TiledMatmulKeepsItsTileInALocalBuffer) {
 }
 
 // Scalar loads have no indices to rewrite, but another buffer.
+TEST(LowerTest, KeptStageIsMadeWhereItIsReadFirst) {
+  Schedule s(MakeSoftmaxLike(3, 8));
+  const StageId sum = s.Stage("sum"), shifted = s.Stage("shifted");
+  s.ComputeAt(shifted, sum, s.SpatialAxis(sum, 0));
+  s.Keep(shifted);
+  ASSERT_TRUE(s.status().ok()) << s.status().message();
+  EXPECT_EQ(LoweredText(s), R"(kernel(x: float32[3, 8] -> result: float32[3, 8]):
+  allocate max: float32[3] global
+  allocate shifted: float32[3, 8] global
+  allocate sum: float32[3] global
+  for r in 0..3:
+    max[r] = -inf
+    for k in 0..8:
+      max[r] = max(max[r], x[r, k])
+  for r in 0..3:
+    for c in 0..8:
+      shifted[r, c] = x[r, c] - max[r]
+    sum[r] = 0.0f
+    for k in 0..8:
+      sum[r] = sum[r] + shifted[r, k]
+  for r in 0..3:
+    for c in 0..8:
+      result[r, c] = shifted[r, c] + sum[r]
+)");
+}
+
+// In one loop over the rows of the result, whose memory holds one row.
+TEST(LowerTest, KeptStageOfOneRow) {
+  Schedule s(MakeSoftmaxLike(3, 8));
+  const StageId sum = s.Stage("sum"), shifted = s.Stage("shifted"), result = s.Stage("result");
+  const LoopId row = s.SpatialAxis(result, 0);
+  s.ComputeAt(sum, result, row);
+  s.ComputeAt(shifted, sum, s.SpatialAxis(sum, 0));
+  s.Keep(shifted);
+  s.ComputeAt(s.Stage("max"), result, row);
+  EXPECT_EQ(s.status().message(), "");
+  EXPECT_NE(LoweredText(s).find("allocate shifted: float32[1, 8]"), std::string::npos);
+}
+
 TEST(LowerTest, LoadsOfANumberAreFromWhereItsStageIsKept) {
   Compute compute;
   const Buffer in = MakeBuffer("in", kFloat32, {4});
@@ -297,7 +336,7 @@ TEST(LowerTest, LimitsAreRefusedWithTheirNumbers) {
       "stage 'matmul': local buffers of 8192 bytes with 'matmul.local', expected at most 4096");
   EXPECT_EQ(message({.max_statements = 100}),
             "8229 statements when unrolled, expected at most 100");
-  EXPECT_EQ(Lower(s, "a b").status().message(), "program name 'a b' is no identifier");
+  EXPECT_EQ(Lower(s, "a b").status().message(), "program name 'a b' is not an identifier");
 }
 
 }  // namespace

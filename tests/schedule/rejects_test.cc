@@ -123,7 +123,7 @@ const Reject kRejects[] = {
      [](Schedule* s) { s->CacheRead("weight", Scope::kLocal, s->Stage("output")); },
      "cache_read of stage 'output': it does not read 'weight'"},
     {"SkipTapsOfNoSum", [](Schedule* s) { s->SkipZeroTaps(s->Stage("output")); },
-     "skip_zero_taps of stage 'output': the stage is no sum or maximum"},
+     "skip_zero_taps of stage 'output': the stage is not a sum or maximum"},
     {"PrefetchUnknown",
      [](Schedule* s) {
        const StageId c = s->Stage("conv");
@@ -226,6 +226,33 @@ TEST(RejectsTest, ReaderOutsideTheAttachPoint) {
             "stage 'shifted': also read by stage 'result', which is not computed inside loop 'r'");
 }
 
+TEST(RejectsTest, KeptStageThatIsReadBefore) {
+  Schedule s(MakeSoftmaxLike(4, 5));
+  const StageId result = s.Stage("result"), shifted = s.Stage("shifted");
+  s.ComputeAt(shifted, result, s.SpatialAxis(result, 0));
+  s.Keep(shifted);
+  EXPECT_EQ(Lower(s, "kernel").status().message(),
+            "stage 'shifted': kept, but stage 'sum' does not read it after stage 'result' in the "
+            "same loop");
+}
+
+TEST(RejectsTest, KeptStageThatIsNotComputedAsAWhole) {
+  Schedule s(MakeSoftmaxLike(5, 6));
+  const StageId sum = s.Stage("sum"), shifted = s.Stage("shifted");
+  const auto [outer, inner] = s.Split(sum, s.SpatialAxis(sum, 0), 2);
+  s.ComputeAt(shifted, sum, inner);
+  s.Keep(shifted);
+  EXPECT_EQ(Lower(s, "kernel").status().message(),
+            "stage 'sum': its loops do not compute all of 'shifted', which is kept");
+}
+
+TEST(RejectsTest, KeptStageOfItsOwn) {
+  Schedule s(MakeSoftmaxLike(4, 5));
+  s.Keep(s.Stage("shifted"));
+  EXPECT_EQ(s.status().message(),
+            "keep of stage 'shifted': it is not computed in a loop of its reader");
+}
+
 TEST(RejectsTest, DotProductWhoseOperandsLieWrong) {
   // Lanes of the sum and of b along i, where both are strided.
   Schedule s(MakeDenseU8S8(8, 2, 8));
@@ -254,8 +281,8 @@ TEST(RejectsTest, DotProductOfFactorsThatACastChanges) {
   EXPECT_EQ(status(kInt16, kInt16).message(), "");
   EXPECT_EQ(status(kInt16, kFloat32).code(), StatusCode::kInvalidArgument);
   const std::string why =
-      "tensorize of stage 'dense': dot4.u8s8: a factor is no load, nor one that is converted "
-      "without a loss";
+      "tensorize of stage 'dense': dot4.u8s8: a factor is neither a load nor a lossless "
+      "cast of one";
   EXPECT_EQ(status(kInt8, kInt16).message(), why);
   EXPECT_EQ(status(kUInt16, kUInt16).message(), why);
 }

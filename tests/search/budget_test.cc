@@ -23,7 +23,10 @@ TEST(BudgetTest, TrialsAreALimitOverAllRuns) {
   budget->CountTrial(/*this_run=*/true);
   EXPECT_EQ(budget->trials(), 2);
   EXPECT_EQ(budget->trials_this_run(), 1);
-  EXPECT_EQ(budget->EtaSeconds(), 6);
+  EXPECT_EQ(budget->EtaSeconds(), 6 + 5 * kRacerSeconds) << "with the race of 5 configs";
+  budget->SetRacers(2);
+  EXPECT_EQ(budget->EtaSeconds(), 6 + 2 * kRacerSeconds);
+  EXPECT_EQ(budget->EtaSeconds(/*until_stale=*/1), 3 + 2 * kRacerSeconds) << "ends earlier";
   EXPECT_FALSE(budget->TrialsSpent(1));
   EXPECT_TRUE(budget->TrialsSpent(2));
   budget->CountProposed(2);
@@ -43,7 +46,7 @@ TEST(BudgetTest, TimeIsCountedOverAllRunsAndReservedForRaces) {
   EXPECT_EQ(budget->ElapsedSeconds(), 30);
   EXPECT_EQ(budget->LimitSeconds(), 100);
   const double reserve = 20 * kRacerSeconds;
-  EXPECT_EQ(budget->EtaSeconds(), 70 - reserve);
+  EXPECT_EQ(budget->EtaSeconds(), 70) << "search and races";
   clock.now += 69 - reserve;
   EXPECT_FALSE(budget->TimeSpent());
   clock.now += 2;
@@ -52,6 +55,48 @@ TEST(BudgetTest, TimeIsCountedOverAllRunsAndReservedForRaces) {
   EXPECT_DOUBLE_EQ(budget->RaceShare(2), (reserve - 1) / 2);
   clock.now += 1000;
   EXPECT_EQ(budget->RaceShare(2), 0);
+}
+
+TEST(BudgetTest, PreparingTheDeviceCounts) {
+  SetClock clock(100);
+  JobSettings settings;
+  settings.budget_seconds = 30;
+  auto budget = Budget::Start(settings, clock, 1, /*begun_seconds=*/96);
+  ASSERT_TRUE(budget.ok());
+  EXPECT_EQ(budget->ElapsedSeconds(), 4);
+  budget->AddEarlierRun(20);
+  EXPECT_EQ(budget->EtaSeconds(), 6);
+}
+
+TEST(BudgetTest, TimeThatRacesDoNotNeedIsTheSearchs) {
+  SetClock clock;
+  JobSettings settings;
+  settings.budget_seconds = 100;
+  settings.finalists = 4;
+  auto budget = Budget::Start(settings, clock, 20);
+  ASSERT_TRUE(budget.ok());
+  clock.now = 80;
+  EXPECT_TRUE(budget->TimeSpent()) << "20 races of 5 configs may need a quarter of the time";
+  budget->SetRacers(2);
+  EXPECT_FALSE(budget->TimeSpent());
+  clock.now = 100 - 2 * kRacerSeconds;
+  EXPECT_TRUE(budget->TimeSpent());
+}
+
+TEST(BudgetTest, TheForecastIsOfTheLastTrials) {
+  SetClock clock;
+  JobSettings settings;
+  settings.budget_seconds = 8 * 3600;
+  settings.finalists = 0;
+  auto budget = Budget::Start(settings, clock, 1);
+  ASSERT_TRUE(budget.ok());
+  clock.now = 1000;  // builders start
+  for (int i = 0; i < 200; ++i) {
+    clock.now += 0.5;
+    budget->CountTrial(/*this_run=*/true);
+  }
+  EXPECT_DOUBLE_EQ(budget->EtaSeconds(/*until_stale=*/100), 50) << "not 8 hours";
+  EXPECT_EQ(budget->EtaSeconds(), 8 * 3600 - 1100);
 }
 
 TEST(BudgetTest, ADeadlineLimitsThisRun) {

@@ -333,7 +333,7 @@ TEST_F(FrontTunerTest, RefusesMetricsThatTheTargetDoesNotSay) {
               HasSubstr("metric: code_bytes, expected cycles,dram_bytes for the target"));
   EXPECT_THAT(refused({"dram_bytes", "cycles"}), HasSubstr("metric: dram_bytes, expected cycles"));
   EXPECT_THAT(refused({"cycles", "cycles"}), HasSubstr("metric: cycles twice"));
-  EXPECT_THAT(refused({"cycles"}), HasSubstr("alone is no front"));
+  EXPECT_THAT(refused({"cycles"}), HasSubstr("alone is not a front"));
   // A simulator does not count joules.
   EXPECT_THAT(refused({"cycles", "joules"}), HasSubstr("metric: joules, expected cycles,dram"));
   EXPECT_THAT(refused({"cycles", "dram_bytes"}, OfASimulator(" -metric=dram_bytes")),

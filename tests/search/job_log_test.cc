@@ -22,6 +22,7 @@ std::vector<records::LogEntry> SampleEntries() {
 
 std::vector<records::LogEntry> SampleJobEntries() {
   return {Encode(RunEntry{1e9 + 0.12345, 2, 0.01, {{"k", "relu", 3}}}),
+          Encode(RunEntry{1e9, 2, 0.01, {}, "tilewright tune net.onnx", 64, 90, "2026-11-25"}),
           Encode(TimeEntry{1.23456, 2, 3, 4, 5, 6, 7, 8})};
 }
 
@@ -45,6 +46,7 @@ k tell {"batch":3,"slot":0,"point":[0,5],"outcome":"build_failed","value":0.0,"v
 k best {"batches":9,"winner":[1,2],"best_seconds":0.25,"default_seconds":0.5,"ties":[3,4],"attempt":1,"trials":12,"disturbed":1}
 k best {"batches":9,"winner":[1,2],"best_seconds":0.25,"default_seconds":0.5,"ties":[],"attempt":1}
  life {"unix":1000000000.123,"elapsed":2.0,"resolution":0.01,"tasks":[["k","relu",3]]}
+ life {"unix":1000000000.0,"elapsed":2.0,"resolution":0.01,"tasks":[],"command":"tilewright tune net.onnx","trials":64,"budget":90.0,"deadline":"2026-11-25"}
  time {"elapsed":1.235,"wall":2.0,"runner":3.0,"timing":4.0,"builder":5.0,"model":6.0,"idle":7.0,"trials":8}
 )");
 }
@@ -63,6 +65,10 @@ TEST(JobLog, EntriesComeBackTheSame) {
   const auto job = DecodeJobLog(SampleJobEntries());
   ASSERT_TRUE(job.ok()) << job.status().message();
   EXPECT_EQ(job->runs[0].tasks[0].occurrences, 3);
+  EXPECT_EQ(job->runs[0].command, "");
+  EXPECT_EQ(job->runs[1].command, "tilewright tune net.onnx");
+  EXPECT_EQ(job->runs[1].trials, 64);
+  EXPECT_EQ(job->runs[1].budget_seconds, 90);
   EXPECT_EQ(job->times[0].elapsed_seconds, 1.235);
 }
 

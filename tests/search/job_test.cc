@@ -27,6 +27,12 @@ TEST(JobTest, ReadsWhatItPrints) {
   settings.float_error = "strict";
   settings.deadline = "2026-11-25T06:00:00Z";
   settings.broker_timeout_seconds = 60;
+  settings.space = "space.txt";
+  settings.command = "./bench {block}";
+  settings.shell = true;
+  settings.input = "server";
+  settings.env = {"OMP_NUM_THREADS={threads}", "B=2"};
+  settings.time_limit = 1.5;
   const auto again = ParseJobSettings(BuiltInStrategies(), ToJson(settings), "printed");
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(*again, settings);
@@ -42,7 +48,8 @@ TEST(JobTest, KeepsTheDefaultsOfWhatIsNotSaid) {
 TEST(JobTest, SaysHowTheFileIsReadOnlyWhereThatWasSaid) {
   const std::string text = ToJson(JobSettings());
   for (const char* key : {"shape", "dim", "value", "requantize", "float_error", "deadline",
-                          "broker_timeout_seconds"}) {
+                          "broker_timeout_seconds", "space", "command", "build", "check", "name",
+                          "shell", "input", "env", "time_limit", "build_limit"}) {
     EXPECT_EQ(text.find('"' + std::string(key) + '"'), std::string::npos) << key;
   }
 }
@@ -70,19 +77,23 @@ TEST_P(BadJobTest, IsRefusedWithFileAndLine) {
 INSTANTIATE_TEST_SUITE_P(
     Files, BadJobTest,
     testing::Values(
-        BadCase{"UnknownKey", "{\n  \"trials\": 10,\n  \"trails\": 20\n}",
-                "night.json:3: trails: unknown key, expected one of graph, target, threads, "
-                "records, fleet, fleet_class, priority, share, broker_timeout_seconds, shape, dim, "
-                "value, requantize, float_error, trials, budget_seconds, deadline, "
-                "min_trials_per_task, early_stop_trials, "
-                "early_stop_improvement, metric, strategy, seed, batch, epsilon, warm_start, "
-                "finalists"},
+        BadCase{
+            "UnknownKey", "{\n  \"trials\": 10,\n  \"trails\": 20\n}",
+            "night.json:3: trails: unknown key, expected one of graph, target, threads, "
+            "records, fleet, fleet_class, priority, share, broker_timeout_seconds, shape, dim, "
+            "value, requantize, precision, float_error, space, command, build, check, name, shell, "
+            "input, env, time_limit, build_limit, trials, budget_seconds, deadline, "
+            "min_trials_per_task, early_stop_trials, "
+            "early_stop_improvement, metric, strategy, seed, batch, epsilon, warm_start, "
+            "finalists"},
         BadCase{"ShapeAsObject", "{\n\"shape\": {\"x\": 1}}",
                 "night.json:2: shape: {\"x\":1}, expected a text or a list of texts"},
         BadCase{"NumberAmongTexts", "{\"dim\": [\"n=3\", 4]}",
                 "night.json:1: dim: [\"n=3\",4], expected a text or a list of texts"},
         BadCase{"UnknownFloatError", "{\"float_error\": \"none\"}",
                 "night.json:1: float_error: \"none\", expected bounded or strict"},
+        BadCase{"UnknownInput", "{\"space\": \"a\",\n\"input\": \"file\"}",
+                "night.json:2: input: \"file\", expected none, json or server"},
         BadCase{"UnknownRounding", "{\"requantize\": \"int\"}",
                 "night.json:1: requantize: \"int\", expected float or integer"},
         BadCase{"TextForNumber", "{\"trials\": \"many\"}",
@@ -108,8 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "night.json:1: seed: -5, expected an integer from 0 to 18446744073709551615"},
         BadCase{"UnknownStrategy", "{\"strategy\": \"magic\"}",
                 "night.json:1: strategy: \"magic\", expected one of auto, evolve, genetic, grid, "
-                "model, "
-                "random"},
+                "model, random, surrogate"},
         BadCase{"NoObject", "[1]", "night.json:1: [1], expected an object of settings"}),
     [](const auto& tested) { return tested.param.name; });
 
@@ -122,7 +132,8 @@ TEST(JobTest, ChecksSettingsThatAreOfNoFileTheSameWay) {
   settings.trials = 1;
   settings.strategy = "magic";
   EXPECT_EQ(CheckJobSettings(BuiltInStrategies(), settings).message(),
-            "strategy: \"magic\", expected one of auto, evolve, genetic, grid, model, random");
+            "strategy: \"magic\", expected one of auto, evolve, genetic, grid, model, random, "
+            "surrogate");
 }
 
 TEST(JobTest, NamesThePlaceOfMalformedJson) {
@@ -133,7 +144,8 @@ TEST(JobTest, NamesThePlaceOfMalformedJson) {
 }
 
 TEST(JobTest, ReadsDurations) {
-  EXPECT_EQ(*ParseDuration("90"), 90);
+  EXPECT_EQ(ParseDuration("90").status().message(),
+            "duration \"90\" has no unit, expected 90s, 90m or 90h");
   EXPECT_EQ(*ParseDuration("90s"), 90);
   EXPECT_EQ(*ParseDuration("10m"), 600);
   EXPECT_EQ(*ParseDuration("1.5h"), 5400);

@@ -41,7 +41,7 @@ TEST(LegalityTest, SaysWhyNoConfigIsLegal) {
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr(key + ": none of 3 configs is legal: "));
   EXPECT_THAT(status.message(), HasSubstr("is not innermost (2 configs)"));
-  EXPECT_THAT(status.message(), HasSubstr("too many rows (1 configs)"));
+  EXPECT_THAT(status.message(), HasSubstr("too many rows (1 config)"));
 }
 
 TEST(LegalityTest, OneLegalConfigIsEnough) {

@@ -4,9 +4,12 @@
 
 #include <set>
 
+#include "search/open/open_search_space.h"
+#include "search/static_analyzer.h"
 #include "search/strategies/annealing.h"
 #include "search/strategies/proposal_history.h"
 #include "src/target/library.h"
+#include "src/templates/open/open_template.h"
 #include "tests/strategy/synthetic.h"
 #include "tests/support/built_in.h"
 
@@ -41,6 +44,39 @@ TEST(SpaceTest, SimilarityCountsEqualKnobs) {
   EXPECT_EQ(Similarity(space, {0, 0}, {0, 0}), 1);
   EXPECT_EQ(Similarity(space, {0, 0}, {0, 1}), 0.75);
   EXPECT_EQ(Similarity(space, {0, 0}, {1, 0}), 0);
+}
+
+// One config in a thousand is allowed: draws among all would rarely find one.
+TEST(SpaceTest, SamplesOfOpenTasksFulfilTheConditions) {
+  std::vector<Parameter> parameters(2);
+  parameters[0].name = "a";
+  parameters[1].name = "b";
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    for (Parameter& parameter : parameters) parameter.values.emplace_back(i);
+  }
+  OpenTaskParts parts;
+  parts.name = "test";
+  parts.space = *OpenSpace::Create("test", parameters, {"a == 999 - b"});
+  parts.command = {"run", "{a}", "{b}"};
+  TemplateRegistry templates = TemplateRegistry::BuiltIn();
+  const auto task = MakeOpenTask(parts);
+  ASSERT_TRUE(task.ok() && AddOpenTask(templates, *task).ok());
+  auto space = MakeSearchSpace(templates, {task->workload, task->target()}, {});
+  ASSERT_TRUE(space.ok()) << space.status().message();
+  AddLegalPoints(*space);
+  const TemplateAnalyzer analyzer(*space);
+  Random random(1);
+  std::set<std::int64_t> drawn;
+  for (int i = 0; i < 100; ++i) {
+    const Point point = SamplePoint(*space, random);
+    EXPECT_TRUE(analyzer.Check(point).ok());
+    drawn.insert(point.index);
+  }
+  EXPECT_GT(drawn.size(), 80U);
+  EXPECT_EQ(analyzer.Check({0, 0}).message(), "the condition a == 999 - b");
+  const Candidate candidate = ToCandidate(*space, {0, 999});
+  EXPECT_EQ(candidate.template_key, task->key);
+  EXPECT_EQ(Locate(*space, candidate)->index, 999);
 }
 
 // A library is searched if the target names it and it is installed, whatever the records contain.

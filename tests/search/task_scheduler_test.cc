@@ -35,6 +35,56 @@ TEST(TaskSchedulerTest, EveryTaskGetsItsMinimumFirst) {
   EXPECT_EQ(trials, (std::vector<int>{16, 16, 16}));
 }
 
+/// Returns a task with this bound, all of it arithmetic.
+ScheduledTask Bounded(double weight, double bound, std::int64_t configs = 0) {
+  return {weight, 1e8, {bound, 0}, configs};
+}
+
+TEST(TaskSchedulerTest, TheFirstTrialsGoToTheTasksThatMatter) {
+  TaskScheduler scheduler({Bounded(1, 1e-4), Bounded(1, 1e-3), Bounded(20, 1e-4)}, Options());
+  std::vector<int> order;
+  for (int i = 0; i < 3; ++i) {
+    order.push_back(*scheduler.Next());
+    scheduler.Proposed(order.back(), 1);
+  }
+  EXPECT_EQ(order, (std::vector<int>{2, 1, 0})) << "uses x bound";
+  TaskScheduler unbounded({{1, 1e6}, {1, 1e8}, {50, 1e7}}, Options());
+  EXPECT_EQ(unbounded.Next(), 2) << "uses x operations";
+}
+
+TEST(TaskSchedulerTest, FewTrialsGoToUsesTimesTimeTimesHeadroom) {
+  // After the first batch of each, the next one goes to the slow task far from its bound, although
+  // the first one is slower.
+  TaskScheduler scheduler({Bounded(1, 3.99e-3), Bounded(4, 1e-4), Bounded(1, 1e-3)}, Options());
+  const auto trials = Distribute(scheduler, 3, 4, [](int task, int) {
+    return std::vector{4e-3, 1.2e-4, 3e-3}[task];
+  });
+  EXPECT_EQ(trials, (std::vector<int>{8, 8, 16}));
+}
+
+TEST(TaskSchedulerTest, ATaskAtItsBoundGetsNoMinimum) {
+  TaskScheduler scheduler({Bounded(100, 1e-3), Bounded(1, 1e-5)}, Options());
+  const auto trials =
+      Distribute(scheduler, 2, 6, [](int task, int) { return task == 0 ? 1.001e-3 : 1e-4; });
+  EXPECT_EQ(trials[1], 16);
+  EXPECT_EQ(trials[0], 32) << "the rest, as the second has its minimum and little weight";
+}
+
+TEST(TaskSchedulerTest, CountsTheTrialsUntilAllTasksStop) {
+  TaskScheduler scheduler({Bounded(1, 1e-3, 40), Bounded(1, 1e-3, 1'000'000)}, Options());
+  EXPECT_EQ(scheduler.TrialsUntilStale(), 40 + 64);
+  scheduler.Observe(0, 8, 2e-3);
+  scheduler.Observe(1, 8, 2e-3);
+  EXPECT_EQ(scheduler.TrialsUntilStale(), 32 + 64);
+  scheduler.Observe(1, 8, 2e-3);
+  EXPECT_EQ(scheduler.TrialsUntilStale(), 32 + 56);
+  scheduler.Retire(0);
+  EXPECT_EQ(scheduler.TrialsUntilStale(), 56);
+  SchedulerOptions endless = Options();
+  endless.early_stop_trials = 0;
+  EXPECT_FALSE(TaskScheduler({Bounded(1, 1e-3)}, endless).TrialsUntilStale());
+}
+
 TEST(TaskSchedulerTest, HeavyTasksGetMore) {
   TaskScheduler scheduler({{10, 1e8}, {1, 1e8}}, Options());
   const auto trials =

@@ -85,7 +85,7 @@ TEST(ConfigTest, EverySpellingOfATextIsReadTheSame) {
   ASSERT_TRUE(config.ok()) << config.status().message();
   EXPECT_EQ(config->ToString(), written);
   EXPECT_EQ(*Config::Parse(spaced), *config);
-  for (const char* value : {"[]", "1.0", "1e3", "-0.5", "[1,\"a\"]", "null", "01", "[1,]", "{}"}) {
+  for (const char* value : {"[]", "[0.5]", "[1,\"a\"]", "null", "01", "[1,]", "{}", "1e999"}) {
     const std::string text = std::string(R"({"index":7,"values":{"k":)") + value + "}}";
     EXPECT_FALSE(Config::Parse(text).ok()) << text;
   }
@@ -93,6 +93,20 @@ TEST(ConfigTest, EverySpellingOfATextIsReadTheSame) {
   const auto escaped = Config::Parse(R"({"index":7,"values":{"k":"a\"b"}})");
   ASSERT_TRUE(escaped.ok());
   EXPECT_EQ(escaped->ToString(), R"({"index":7,"values":{"k":"a\"b"}})");
+}
+
+TEST(ConfigTest, RealNumbersStayRealNumbers) {
+  const char* const written =
+      R"({"index":7,"values":{"a":0.5,"b":-1.0,"c":1e-07,"d":1e+22,"e":2,"f":0.1}})";
+  const auto config = Config::Parse(written);
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_EQ(config->Find("b")->value, (decltype(KnobValue::value)(-1.0)));
+  EXPECT_EQ(config->Find("e")->value, (decltype(KnobValue::value)(std::int64_t{2})));
+  EXPECT_EQ(config->ToString(), written);
+  const auto other = Config::Parse(R"({"index":7,"values":{"a":5e-1,"b":-1e0,"c":0.0000001,)"
+                                   R"("d":10000000000000000000000.0,"e":2,"f":0.10}})");
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  EXPECT_EQ(*other, *config);
 }
 
 TEST(ConfigTest, BadTextIsRefused) {

@@ -116,7 +116,8 @@ TEST_P(StrategyTest, FindsTheOptimumOfASmoothSpace) {
   }
   // Number of trials within which the best config is at most 2 % from the optimum (random search
   // needs most).
-  const bool learns = GetParam() == "model" || GetParam() == "evolve" || GetParam() == "auto";
+  const bool learns = GetParam() == "model" || GetParam() == "evolve" || GetParam() == "auto" ||
+                      GetParam() == "surrogate";
   const int trials = learns ? 96 : GetParam() == "genetic" ? 240 : 710;
   auto strategy = Make(space, analyzer);
   double best = 1;

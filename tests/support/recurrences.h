@@ -44,6 +44,54 @@ inline Operator GatedRecurrence(std::int64_t batch, std::int64_t units, bool bac
   return RecurrenceOperator(std::move(recurrence));
 }
 
+/// Returns a recurrence whose states are quantized to uint8 by their range: x [steps,batch,units],
+/// h [batch,units], int8 weight [units,units], int32 sums of its rows [units].
+inline Operator QuantizedRecurrence(std::int64_t batch, std::int64_t units, bool backwards) {
+  Recurrence recurrence;
+  OperatorList& step = recurrence.step;
+  const auto add = [&](OpKind kind, std::vector<int> operands, OpAttributes attributes = {}) {
+    auto value = step.AddOperator({kind, std::move(attributes)}, std::move(operands));
+    TW_CHECK(value.ok(), value.status().message());
+    return *value;
+  };
+  const auto number = [&](double value) { return step.AddScalar({{}, kFloat32}, {value, 0}); };
+  const auto cast = [&](int value, DataType dtype, OpKind kind) {
+    OpAttributes to;
+    to.dtype = dtype;
+    return add(kind, {value}, to);
+  };
+  const int x = step.AddParameter({{batch, units}, kFloat32});
+  const int h = step.AddParameter({{batch, units}, kFloat32});
+  const int weight = step.AddParameter({{units, units}, kInt8});
+  const int totals = step.AddParameter({{units}, kInt32});
+  const int low = add(OpKind::kMin, {add(OpKind::kReduceMin, {h}), number(0)});
+  const int high = add(OpKind::kMax, {add(OpKind::kReduceMax, {h}), number(0)});
+  const int range = add(OpKind::kSub, {high, low});
+  const int scale = add(OpKind::kMax, {add(OpKind::kDiv, {range, number(255)}), number(1e-30)});
+  const int first = add(OpKind::kNegate, {add(OpKind::kDiv, {low, scale})});
+  const int zero = add(OpKind::kRoundEven, {first});
+  const int rounded = add(OpKind::kRoundEven, {add(OpKind::kDiv, {h, scale})});
+  const int numbers = cast(add(OpKind::kAdd, {rounded, zero}), kUInt8, OpKind::kSaturateCast);
+  OpAttributes dense;
+  dense.dtype = kInt32;
+  const int sums = add(OpKind::kDense, {numbers, weight}, dense);
+  const int moved = add(OpKind::kMul, {totals, cast(zero, kInt32, OpKind::kCast)});
+  const int product = cast(add(OpKind::kSub, {sums, moved}), kFloat32, OpKind::kCast);
+  const int factor = add(OpKind::kMul, {scale, number(1.0 / 2048)});
+  const int scaled = add(OpKind::kMul, {product, factor});
+  recurrence.next = {add(OpKind::kTanh, {add(OpKind::kAdd, {x, scaled})})};
+  recurrence.backwards = backwards;
+  return RecurrenceOperator(std::move(recurrence));
+}
+
+inline std::vector<TensorType> QuantizedRecurrenceInputs(std::int64_t steps, std::int64_t batch,
+                                                         std::int64_t units) {
+  return {{{steps, batch, units}, kFloat32},
+          {{batch, units}, kFloat32},
+          {{units, units}, kInt8},
+          {{units}, kInt32}};
+}
+
 inline std::vector<TensorType> GatedRecurrenceInputs(std::int64_t steps, std::int64_t batch,
                                                      std::int64_t units) {
   const TensorType state{{batch, units}, kFloat32};

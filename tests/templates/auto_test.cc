@@ -154,6 +154,22 @@ TEST(AutoFlat, ReadsASingleNumber) {
   EXPECT_EQ(count.run, 7);
 }
 
+// A stage cannot be made in the loop of its sum if another one reads it before.
+TEST(AutoFlat, SumsOfLongRowsThatOthersReadBefore) {
+  const Workload w = WorkloadOfText(
+      "input X: float32[2, 8192]\nT[i: 2, j: 8192] = tanh(X[i, j])\n"
+      "E[i: 2, j: 8192] = exp(T[i, j])\nS[i: 2] = sum(j: 8192) E[i, j]\n"
+      "M[i: 2] = sum(j: 8192) T[i, j]\n"
+      "Y[i: 2, j: 8192] = E[i, j] / S[i] + M[i]");
+  const Target target = *Target::Parse("llvm");
+  const TemplateEntry* entry = BuiltInTemplates().Find("auto.cpu/flat");
+  const auto config = entry->default_config(w, target);
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  AutoRun count;
+  RunConfig(w, *entry, target, *config, 3, count);
+  EXPECT_EQ(count.run, 1);
+}
+
 // Columns must not be transposed in one arm of a condition and used outside of it.
 TEST(AutoFlat, TurnsNoColumnsInsideOfAnArm) {
   const Workload w = WorkloadOfText(

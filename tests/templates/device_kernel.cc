@@ -9,6 +9,7 @@
 
 #include "src/base/math.h"
 #include "src/codegen/codegen.h"
+#include "src/runtime/opencl/session.h"
 #include "src/schedule/launch.h"
 #include "tests/templates/kernel_runner.h"
 
@@ -16,11 +17,13 @@ namespace tilewright {
 namespace {
 
 constexpr double kLimitSeconds = 10;
-constexpr std::int64_t kGuardBytes = 256;
+/// On a device that is this processor.
+constexpr double kOpenClLimitSeconds = 100;
+constexpr std::int64_t kGuardBytes = 512;  // also the alignment of arguments on every device
 constexpr std::byte kGuard{0xB7};
 
-std::vector<CudaLaunch> LaunchesOf(const LaunchPlan& plan) {
-  std::vector<CudaLaunch> launches;
+std::vector<GridLaunch> LaunchesOf(const LaunchPlan& plan) {
+  std::vector<GridLaunch> launches;
   for (const Launch& launch : plan.launches) {
     launches.push_back({launch.name, launch.grid, launch.block, launch.dynamic_shared_bytes(), {}});
   }
@@ -48,16 +51,22 @@ Result<std::unique_ptr<DeviceKernelRunner>> DeviceKernelRunner::Open(int ordinal
                                                                      const std::string& library) {
   auto session = CudaSession::Open(library, ordinal);
   TW_RETURN_IF_ERROR(session);
-  return std::unique_ptr<DeviceKernelRunner>(new DeviceKernelRunner(*std::move(session)));
+  return std::unique_ptr<DeviceKernelRunner>(new DeviceKernelRunner(*std::move(session), false));
+}
+
+Result<std::unique_ptr<DeviceKernelRunner>> DeviceKernelRunner::OpenOpenCl(int ordinal) {
+  auto session = OpenClSession::Open(OpenClApi::kLibrary, ordinal);
+  TW_RETURN_IF_ERROR(session);
+  return std::unique_ptr<DeviceKernelRunner>(new DeviceKernelRunner(*std::move(session), true));
 }
 
 Status DeviceKernelRunner::Run(const Program& program, const Target& target,
                                std::vector<Tensor>& arguments) {
-  const Result<std::string> ptx = Generate({program}, target, Emit::kAssembly);
-  TW_RETURN_IF_ERROR(ptx);
+  const Result<std::string> code = Generate({program}, target, Emit::kAssembly);
+  TW_RETURN_IF_ERROR(code);
   const LaunchPlan plan = PlanLaunches(program);
   const auto failed = [](const Status& status) { return Internal("device: " + status.message()); };
-  auto loaded = session_->Load(*ptx, LaunchesOf(plan));
+  auto loaded = session_->Load(*code, LaunchesOf(plan));
   if (!loaded.ok()) return failed(loaded.status());
   Image image;
   for (const Tensor& argument : arguments) image.Add(argument.data(), argument.bytes());
@@ -70,8 +79,8 @@ Status DeviceKernelRunner::Run(const Program& program, const Target& target,
   loaded->SetArguments(addresses);
   std::vector<std::byte> after(image.bytes.size());
   Status status = session_->Write(memory->address(), image.bytes);
-  if (status.ok()) status = session_->Enqueue(*loaded);
-  if (status.ok()) status = session_->Wait(kLimitSeconds);
+  if (status.ok())
+    status = session_->Time(*loaded, 1, is_opencl_ ? kOpenClLimitSeconds : kLimitSeconds).status();
   if (status.ok()) status = session_->Read(memory->address(), after);
   last_seconds_ = 0;
   if (status.ok() && times_) {
@@ -81,7 +90,7 @@ Status DeviceKernelRunner::Run(const Program& program, const Target& target,
   }
   if (!status.ok()) {
     if (broken())
-      (void)new CudaProgram(*std::move(loaded));  // the memory cannot be freed any longer
+      (void)new GridProgram(*std::move(loaded));  // the memory cannot be freed any longer
     return failed(status);
   }
   // The kernel may write only its result and its workspaces.
@@ -101,7 +110,7 @@ Status DeviceKernelRunner::Run(const Program& program, const Target& target,
                   ", counted from its last buffer, which is not its own");
 }
 
-Result<double> DeviceKernelRunner::Time(CudaProgram& program) {
+Result<double> DeviceKernelRunner::Time(GridProgram& program) {
   constexpr double kBatchSeconds = 500e-6;
   constexpr int kBatches = 11;
   constexpr double kMaxCalls = 1000;
@@ -134,7 +143,10 @@ void DeviceKernelRunner::EndIfBroken() const {
 }
 
 std::unique_ptr<DeviceKernelRunner> OpenDeviceForAll(const std::string& ordinal) {
-  auto device = DeviceKernelRunner::Open(std::atoi(ordinal.c_str()));
+  constexpr std::string_view kOpenCl = "opencl:";
+  auto device = ordinal.starts_with(kOpenCl)
+                    ? DeviceKernelRunner::OpenOpenCl(std::atoi(ordinal.c_str() + kOpenCl.size()))
+                    : DeviceKernelRunner::Open(std::atoi(ordinal.c_str()));
   if (!device.ok()) {
     std::fprintf(stderr, "%s\n", device.status().message().c_str());
     return nullptr;

@@ -6,19 +6,22 @@
 
 #include "src/base/status.h"
 #include "src/runtime/cuda_session.h"
+#include "src/runtime/grid_session.h"
 #include "src/schedule/lower/lower.h"
 #include "src/target/target.h"
 #include "src/tensor/tensor.h"
 
 namespace tilewright {
 
-/// Runner of kernels on a GPU, with guard bytes around all their buffers.
+/// Runner of kernels on a device of CUDA or OpenCL, with guard bytes around all their buffers.
 class DeviceKernelRunner {
  public:
   /// ordinal: index of the driver's device. library: the driver. Errors: those of
   /// CudaSession::Open.
   static Result<std::unique_ptr<DeviceKernelRunner>> Open(
       int ordinal, const std::string& library = CudaApi::kLibrary);
+  /// The same for an OpenCL device. Errors: those of OpenClSession::Open.
+  static Result<std::unique_ptr<DeviceKernelRunner>> OpenOpenCl(int ordinal);
 
   /// arguments: the program's parameters in order, the result last; unwritten bytes of the result
   /// are kept. Errors: kInvalidArgument if code generation fails; kInternal with the driver's
@@ -38,22 +41,23 @@ class DeviceKernelRunner {
   void EndIfBroken() const;
 
   /// Returns whether a kernel broke the context: no other kernel can run in this process.
-  bool broken() const { return session_->fault() != CudaFault::kNone || session_->timed_out(); }
-  const CudaDevice& device() const { return session_->device(); }
+  bool broken() const { return session_->fault() != GridFault::kNone || session_->timed_out(); }
+  bool is_opencl() const { return is_opencl_; }
 
  private:
-  explicit DeviceKernelRunner(std::unique_ptr<CudaSession> session)
-      : session_(std::move(session)) {}
+  explicit DeviceKernelRunner(std::unique_ptr<GridSession> session, bool is_opencl)
+      : session_(std::move(session)), is_opencl_(is_opencl) {}
 
-  Result<double> Time(CudaProgram& program);
+  Result<double> Time(GridProgram& program);
 
-  std::unique_ptr<CudaSession> session_;
+  std::unique_ptr<GridSession> session_;
+  const bool is_opencl_;
   bool times_ = false;
   double last_seconds_ = 0;
 };
 
-/// Opens the device of a benchmark's `--device N`, on which all later CUDA kernels run. Returns
-/// null and prints the reason to standard error if there is none.
+/// Opens the device of a benchmark's `--device N` or `--device opencl:N`, on which all later
+/// kernels for grids run. Returns null and prints the reason to standard error if there is none.
 std::unique_ptr<DeviceKernelRunner> OpenDeviceForAll(const std::string& ordinal);
 
 }  // namespace tilewright

@@ -16,7 +16,8 @@ constexpr const char* kSimulator = "vta -model=sim_1x16_i8w8a32_15_15_18_17";
 
 TEST(DeviceTablesTest, EveryDeviceHasTemplatesAndEveryTemplateADevice) {
   for (const DeviceTraits& device : AllDevices()) {
-    EXPECT_GT(std::ranges::count(BuiltInTemplates().all(), device.name, &TemplateEntry::device), 0)
+    const std::string_view owner = device.templates_of.empty() ? device.name : device.templates_of;
+    EXPECT_GT(std::ranges::count(BuiltInTemplates().all(), owner, &TemplateEntry::device), 0)
         << device.name;
   }
   for (const TemplateEntry& entry : BuiltInTemplates().all()) {
@@ -40,6 +41,7 @@ TEST(DeviceTablesTest, MetricsThatATrialCanSay) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(metrics("llvm"), (Names{"seconds", "code_bytes", "joules"}));
   EXPECT_EQ(metrics("cuda -arch=sm_75"), (Names{"seconds", "joules"}));
+  EXPECT_EQ(metrics("opencl"), (Names{"seconds"}));
   EXPECT_EQ(metrics(kSimulator), (Names{"cycles", "dram_bytes"}));
 }
 
@@ -49,7 +51,8 @@ TEST(DeviceTablesTest, TrialsAreMeasuredOnWhatRunsTheCode) {
   EXPECT_EQ(kind("cuda -arch=sm_75"), "cuda");
   EXPECT_EQ(kind("cuda -model=nobody-knows"), "cuda");
   EXPECT_EQ(kind(kSimulator), "vta");
-  EXPECT_EQ(*DeviceFor(*Target::Parse("opencl")), ProbeHostCpu());
+  EXPECT_EQ(kind("opencl -device=mali"), "opencl");
+  EXPECT_EQ(*DeviceFor(*Target::Parse("metal")), ProbeHostCpu());
   EXPECT_TRUE(
       DeviceFor(*Target::Parse(HostArchitecture() == "aarch64" ? "llvm -mtriple=x86_64-linux-gnu"
                                                                : "llvm -mtriple=aarch64-linux-gnu"))

@@ -116,9 +116,10 @@ AnchorData MakeAnchorData(const Workload& w, const Epilogue& epilogue, std::uint
   const std::int64_t channels = sizes[letters.find(conv ? 'C' : 'N')];
   for (const EpilogueStep& step : epilogue.steps) {
     if (!step.has_parameter()) continue;
-    const bool channel = step.operand == OperandKind::kChannel;
-    made.operands.emplace_back(
-        TensorType{channel ? std::vector{channels} : output->shape, step.operand_dtype});
+    TensorType type{output->shape, step.operand_dtype};
+    if (step.operand == OperandKind::kChannel) type.shape = {channels};
+    if (step.operand == OperandKind::kBroadcast) type.shape = step.BroadcastShape(type.shape);
+    made.operands.emplace_back(std::move(type));
     Fill(made.operands.back(), random);
   }
   return made;
@@ -126,14 +127,14 @@ AnchorData MakeAnchorData(const Workload& w, const Epilogue& epilogue, std::uint
 
 Result<Tensor> RunSchedule(const Schedule& schedule, const Target& target,
                            std::vector<Tensor>& arguments) {
-  auto program = Lower(schedule, "kernel", LowerLimitsFor(target));
+  auto program = Lower(schedule, "tw_kernel", LowerLimitsFor(target));
   TW_RETURN_IF_ERROR(program);
   return Run(*program, target, arguments);
 }
 
 Result<Tensor> RunKernel(const Workload& w, const Epilogue& epilogue, const Target& target,
                          const Kernel& kernel, const AnchorData& operands) {
-  auto program = Lower(kernel.schedule, "kernel", LowerLimitsFor(target));
+  auto program = Lower(kernel.schedule, "tw_kernel", LowerLimitsFor(target));
   TW_RETURN_IF_ERROR(program);
   return RunProgram(w, epilogue, target, *program, kernel.layouts, operands);
 }

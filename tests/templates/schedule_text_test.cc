@@ -129,6 +129,9 @@ TEST(ScheduleTextTest, EveryTemplateIsWrittenAsText) {
       {"llvm -mcpu=cascadelake",
        "expression(input x0:float32[24,16];const x1:float32[20,16];t0[i0:24,i1:20]=sum(r0:16)"
        "x0[i0,r0]*x1[i1,r0])"},
+      {"llvm -mcpu=cascadelake",  // reads its operands twice
+       "expression(input x0:float32[64,16];input x1:float32[40,16];t0[i0:64,i1:40]=sum(r0:16)(x0["
+       "i0,r0]-x1[i1,r0])*(x0[i0,r0]-x1[i1,r0]))"},
       {"cuda -arch=sm_80",
        "conv2d(float32[1,32,14,14]NCHW,float32[64,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32"},
       {"cuda -arch=sm_80", "dense(float16[64,64]MK,float16[64,64]NK)->float32"},
@@ -195,7 +198,7 @@ TEST(ScheduleTextTest, WhatIsWrongIsToldWithItsPlace) {
            {"knob rows = {1, 2", "t:2:18: the end, expected '}'"},
            {"knob rows = {1} knob rows = {2}", "t:2:22: there is a 'rows' already"},
            {"x = lane", "t:2:5: nothing has the name 'lane' yet"},
-           {"lanes = 4", "t:2:1: 'lanes' is no name that can be given"},
+           {"lanes = 4", "t:2:1: 'lanes' is not a name that can be given"},
            {"a = split(1, 2)", "t:2:1: 1 names for what gives 2"},
            {"a, b = split(1)", "t:2:8: split takes 2 to 3 arguments, not 1"},
            {"s = stage(\"reduce\")\nknob k = {1}", "t:3:1: a knob behind the first primitive"},

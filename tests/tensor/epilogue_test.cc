@@ -24,7 +24,9 @@ INSTANTIATE_TEST_SUITE_P(
                     "fixed_point_multiply(1466124156,-3);saturate_cast(uint8)",
                     "mul(1e-07);max(-inf);round_even;abs;negate", "sigmoid;mul(%0)", "mul(%0)",
                     "add(channel:float32);div(1.5);erf;add(1);mul(%1);mul(0.5)",
-                    "tanh;sub(%0,first);max(%2)"));
+                    "tanh;sub(%0,first);max(%2)",
+                    "sub(broadcast[0]:int32);mul(broadcast[]:float32)",
+                    "add(broadcast[0,2]:int8,less:3);sub(broadcast[1]:float32,first)"));
 
 TEST(EpilogueTest, KnowsItsOutputType) {
   EXPECT_EQ(Epilogue::Parse("relu")->OutputDtype(kInt32), kInt32);
@@ -62,6 +64,11 @@ INSTANTIATE_TEST_SUITE_P(
             "epilogue 'add(channel:int7)': position 12: expected an element type such as float32"},
         RejectStep{"Offset", "add(tensor:uint8,less:0.5)",
                    "epilogue 'add(tensor:uint8,less:0.5)': position 22: expected a whole number"},
+        RejectStep{"BroadcastOrder", "add(broadcast[1,0]:int8)",
+                   "epilogue 'add(broadcast[1,0]:int8)': position 16: expected a dimension, 2 to "
+                   "15"},
+        RejectStep{"BroadcastEnd", "add(broadcast[1:int8)",
+                   "epilogue 'add(broadcast[1:int8)': position 15: expected ','"},
         RejectStep{"NaN", "add(nan)",
                    "epilogue 'add(nan)': position 7: expected a number that is not NaN"},
         RejectStep{"Open", "clip(0,6", "epilogue 'clip(0,6': position 8: expected ')'"},

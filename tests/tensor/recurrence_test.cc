@@ -209,5 +209,28 @@ TEST(Recurrence, BoundsOfChaosAreCutOff) {
   EXPECT_FALSE(LayerBounds(1, 3, 8).clamped);
 }
 
+// A number that is rounded to the other side moves the states behind it, not those before it.
+TEST(Recurrence, BoundsOfRoundedStates) {
+  constexpr std::int64_t kLong = 60, kHidden = 32;
+  std::vector<BoundedTensor> operands;
+  for (const TensorType& type : QuantizedRecurrenceInputs(kLong, 1, kHidden)) {
+    operands.push_back({RandomTensor(type, 7 + operands.size()), Tensor()});
+  }
+  for (std::int64_t row = 0; row < kHidden; ++row) {
+    double total = 0;
+    for (std::int64_t i = 0; i < kHidden; ++i) total += operands[2].value.At(row * kHidden + i);
+    operands[3].value.Set(row, total);
+  }
+  std::vector<const BoundedTensor*> pointers;
+  for (const BoundedTensor& operand : operands) pointers.push_back(&operand);
+  const auto bounded = EvaluateBounded(QuantizedRecurrence(1, kHidden, false), pointers, 1);
+  ASSERT_TRUE(bounded.ok()) << bounded.status().message();
+  EXPECT_LT(bounded->error.At(0), 1e-4);
+  EXPECT_GT(bounded->error.At((kLong - 1) * kHidden), bounded->error.At(0));
+  Tensor wrong = bounded->value.Clone();
+  for (std::int64_t i = kHidden; i < wrong.elements(); ++i) wrong.Set(i, 0.8 * wrong.At(i));
+  EXPECT_FALSE(CompareBounded(wrong, *bounded).ok);
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -8,26 +8,12 @@
 #include <cstring>
 #include <filesystem>
 
+#include "src/base/files/descriptor.h"
 #include "src/base/files/special_file.h"
 #include "src/base/files/temp_name.h"
 
 namespace tilewright {
 namespace {
-
-/// File descriptor that is closed on every path.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 /// name: file name in the error message. flags: for open().
 Status WriteAll(const std::string& path, int flags, const std::string& name,

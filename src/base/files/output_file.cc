@@ -25,7 +25,9 @@ Status WriteStream(std::FILE* stream, const std::string& name,
     return std::fwrite(text.data(), 1, text.size(), stream) == text.size() ? Status() : failed();
   });
   if (status.ok() && std::fflush(stream) != 0) status = failed();
-  return reader_left ? Status() : status;
+  if (!reader_left) return status;
+  std::clearerr(stream);  // later checks of standard output would report it as a failure
+  return {};
 }
 
 /// Opens, writes and closes `path`; `name` is what the user calls it. mode: of fopen.

@@ -27,11 +27,13 @@ bool WriteBytes(int file, std::string_view bytes) {
 
 /// Returns the descriptor of an unnamed file with these bytes, or -1.
 int MakeFile(std::string_view bytes) {
-  const char* folder = std::getenv("TMPDIR");
-  const int file =
-      ::open(folder != nullptr ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (file < 0 || WriteBytes(file, bytes)) return file;
-  ::close(file);
+  for (const char* folder : {static_cast<const char*>(std::getenv("TMPDIR")), "/tmp"}) {
+    if (folder == nullptr || *folder == '\0') continue;
+    const int file = ::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (file < 0) continue;
+    if (WriteBytes(file, bytes)) return file;
+    ::close(file);
+  }
   return -1;
 }
 

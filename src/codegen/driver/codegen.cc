@@ -14,6 +14,7 @@ Result<std::string> Generate(const std::vector<Program>& programs, const Target&
                              BuildTimes* times) {
   TW_ASSIGN_OR_RETURN(const auto backend, BackendFor(target));
   const Backend& device = *backend;
+  if (device.print != nullptr && emit != Emit::kLlvmIr) return device.print(programs);
   BuildTimes unwanted;
   BuildTimes& spent = times != nullptr ? *times : unwanted;
   TW_ASSIGN_OR_RETURN(auto built, emit::BuildModule(programs, target, spent));

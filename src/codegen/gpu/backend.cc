@@ -1,9 +1,10 @@
-// Backend for PTX of GPUs; see src/codegen/backend.h.
+// Backends for grids: PTX, and the source text of OpenCL C; see src/codegen/backend.h.
 
 #include "src/codegen/backend.h"
 
 #include "src/codegen/gpu/launches.h"
 #include "src/codegen/nvptx/shared_memory.h"
+#include "src/codegen/opencl/source.h"
 
 namespace tilewright::nvptx {
 namespace {
@@ -28,3 +29,15 @@ const Backend kBackend = {.features = &NoFeatures,
                           .object_is_assembly = true};
 
 }  // namespace tilewright::nvptx
+
+namespace tilewright::opencl {
+
+/// The LLVM module is that of CUDA: the emulator of threads (src/codegen/simt) runs it.
+const Backend kBackend = {.features = &nvptx::NoFeatures,
+                          .make_machine = &nvptx::MakeTargetMachine,
+                          .emit = &nvptx::EmitForGpu,
+                          .finish = &nvptx::PlaceShared,
+                          .print = &PrintSource,
+                          .object_is_assembly = true};
+
+}  // namespace tilewright::opencl

@@ -25,7 +25,7 @@ void FunctionEmitter::EmitAsyncCopy(const StmtNode& stmt) {
   const Region& from = stmt.regions[1];
   const std::optional<Linear> to_index = Flatten(*to.buffer, to.min);
   const std::optional<Linear> from_index = Flatten(*from.buffer, from.min);
-  if (!to_index || !from_index) return refuse("at an index that is no scalar");
+  if (!to_index || !from_index) return refuse("at an index that is not a scalar");
   const std::int64_t bytes = Product(to.extent) * to.buffer->dtype.bytes();
   const nvptx::CpAsync* instruction = nvptx::LargestCpAsync(
       bytes, static_cast<std::int64_t>(std::min(AlignmentOf(*to.buffer, *to_index),

@@ -1,9 +1,11 @@
-// Dot products of 8- and 16-bit integers into 32-bit lanes. All forms are exact. If the target has
-// no instruction that sums four 8-bit products without saturation, the even and the odd bytes of
-// each lane are widened to 16 bits and multiplied separately (vpmaddwd cannot overflow then). If
-// the second operand has a reduced range, no sum of two products can saturate, and vpmaddubsw is
-// used. Arm's dot product takes two signed or two unsigned operands: an unsigned operand is split
-// into its lower seven bits and its upper bit, as two signed operands.
+// Dot products of 8- and 16-bit numbers into 32-bit lanes. All forms of integers are exact. If the
+// target has no instruction that sums four 8-bit products without saturation, the even and the odd
+// bytes of each lane are widened to 16 bits and multiplied separately (vpmaddwd cannot overflow
+// then). If the second operand has a reduced range, no sum of two products can saturate, and
+// vpmaddubsw is used. Arm's dot product takes two signed or two unsigned operands: an unsigned
+// operand is split into its lower seven bits and its upper bit, as two signed operands. Fewer lanes
+// than those of an instruction are computed in the next larger vector, whose other lanes are
+// unused.
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsAArch64.h>
@@ -11,7 +13,10 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "src/base/math.h"
 #include "src/codegen/llvm/function_emitter.h"
@@ -29,6 +34,10 @@ ID ByLanes(int lanes, ID four, ID eight, ID sixteen) {
   return lanes == 4 ? four : lanes == 8 ? eight : sixteen;
 }
 
+bool IsArm(const KernelContext& kernel) {
+  return kernel.machine == Machine::kArm64 || kernel.machine == Machine::kArm32;
+}
+
 bool HasPairProduct(const KernelContext& kernel, int lanes) {
   return kernel.machine == Machine::kX86 && (lanes == 4 || (lanes == 8 && kernel.features.avx2) ||
                                              (lanes == 16 && kernel.features.avx512));
@@ -41,6 +50,23 @@ bool HasVnni(const KernelContext& kernel, int lanes) {
 
 llvm::VectorType* Lanes(llvm::Type* element, int count) {
   return llvm::FixedVectorType::get(element, static_cast<unsigned>(count));
+}
+
+/// Returns the lanes of the vector that computes `count` lanes.
+int PaddedLanes(const KernelContext& kernel, int count) {
+  constexpr int kMin = 4;  // of the instructions
+  if (kernel.machine != Machine::kX86 && !IsArm(kernel)) return count;
+  return std::max(kMin, static_cast<int>(std::bit_ceil(static_cast<unsigned>(count))));
+}
+
+/// Returns the first `count` lanes of a vector; further ones are unused.
+llvm::Value* WithLanes(llvm::IRBuilder<>& builder, llvm::Value* value, int count) {
+  const auto* type = llvm::cast<llvm::FixedVectorType>(value->getType());
+  const int given = static_cast<int>(type->getNumElements());
+  if (given == count) return value;
+  std::vector<int> lanes(static_cast<std::size_t>(count), llvm::PoisonMaskElem);
+  std::iota(lanes.begin(), lanes.begin() + std::min(given, count), 0);
+  return builder.CreateShuffleVector(value, lanes);
 }
 
 /// Computes acc + a . b for `depth` elements per lane with plain instructions, for targets without
@@ -80,10 +106,6 @@ llvm::Value* NarrowDot(llvm::IRBuilder<>& builder, llvm::Value* acc, llvm::Value
       id, {}, {builder.CreateBitCast(a, bytes), builder.CreateBitCast(b, bytes)});
   llvm::Value* ones = llvm::ConstantInt::get(Lanes(builder.getInt16Ty(), lanes * 2), 1);
   return builder.CreateAdd(acc, PairProduct(builder, lanes, pairs, ones));
-}
-
-bool IsArm(const KernelContext& kernel) {
-  return kernel.machine == Machine::kArm64 || kernel.machine == Machine::kArm32;
 }
 
 bool HasArmDot(const KernelContext& kernel, int lanes) {
@@ -167,6 +189,44 @@ llvm::Value* FunctionEmitter::EmitDot2(Value* acc, Value* a, Value* b, int lanes
   return PlainDot(builder_, acc, a, b, lanes, 2, /*a_signed=*/true);
 }
 
+/// `a`, `b`: two bfloat16 per lane, as <lanes x i32>. Products are exact in float32; elsewhere than
+/// in the instruction, they are added one after the other. The second factor of the instruction may
+/// be a broadcast from memory.
+llvm::Value* FunctionEmitter::EmitDotBFloat16(Value* acc, Value* a, Value* b, int lanes) {
+  if (kernel_.features.avx512_bf16 && (lanes == 4 || lanes == 8 || lanes == 16)) {
+    const ID id =
+        ByLanes(lanes, intrinsic::x86_avx512bf16_dpbf16ps_128,
+                intrinsic::x86_avx512bf16_dpbf16ps_256, intrinsic::x86_avx512bf16_dpbf16ps_512);
+    llvm::VectorType* pairs = Lanes(builder_.getBFloatTy(), 2 * lanes);
+    return builder_.CreateIntrinsic(
+        id, {}, {acc, builder_.CreateBitCast(b, pairs), builder_.CreateBitCast(a, pairs)});
+  }
+  llvm::VectorType* real = Lanes(builder_.getFloatTy(), lanes);
+  const auto upper = [&](Value* value) {
+    Value* bits = builder_.CreateAnd(value, llvm::ConstantInt::get(value->getType(), 0xFFFF0000));
+    return builder_.CreateBitCast(bits, real);
+  };
+  const auto lower = [&](Value* value) {
+    return builder_.CreateBitCast(builder_.CreateShl(value, 16), real);
+  };
+  return MulAdd(upper(a), upper(b), MulAdd(lower(a), lower(b), acc));
+}
+
+/// Loads `count` 32-bit lanes into a vector of `padded` lanes.
+llvm::Value* FunctionEmitter::LoadLanes(Value* address, llvm::Align alignment, int count,
+                                        int padded) {
+  auto* type = Lanes(builder_.getInt32Ty(), count);
+  const bool masks = kernel_.machine == Machine::kX86 && kernel_.features.avx2;
+  if (count == padded || !masks) {
+    return WithLanes(builder_, builder_.CreateAlignedLoad(type, address, alignment), padded);
+  }
+  std::vector<llvm::Constant*> mask;
+  for (int i = 0; i < padded; ++i) mask.push_back(builder_.getInt1(i < count));
+  auto* whole = Lanes(builder_.getInt32Ty(), padded);
+  return builder_.CreateMaskedLoad(whole, address, alignment, llvm::ConstantVector::get(mask),
+                                   llvm::Constant::getNullValue(whole));
+}
+
 void FunctionEmitter::EmitIntrinsic(const Stmt& stmt) {
   memo_.clear();
   if (IsAsyncCommit(*stmt)) return EmitAsyncCommit();
@@ -201,18 +261,27 @@ void FunctionEmitter::EmitIntrinsic(const Stmt& stmt) {
   if (kernel_.features.avx512 && !kernel_.features.avx512_vnni && kernel_.features.avx_vnni)
     lanes = 8;
   for (std::int64_t done = 0; done < extent; done += lanes) {
-    while (lanes > extent - done) lanes /= 2;
-    auto* type = Lanes(builder_.getInt32Ty(), static_cast<int>(lanes));
+    lanes = std::min(lanes, extent - done);
+    const auto count = static_cast<int>(lanes);
+    const int padded = PaddedLanes(kernel_, count);
+    auto* type = Lanes(ScalarType(context_, dot->acc), count);
     Value* acc_address = AddressOf(*acc.buffer, *acc_index);
     const llvm::Align acc_align = AlignmentOf(*acc.buffer, *acc_index);
-    Value* sum = builder_.CreateAlignedLoad(type, acc_address, acc_align);
-    Value* left = builder_.CreateVectorSplat(static_cast<unsigned>(lanes), bytes);
-    Value* right = builder_.CreateAlignedLoad(type, AddressOf(*b.buffer, *b_index),
-                                              AlignmentOf(*b.buffer, *b_index));
-    const int count = static_cast<int>(lanes);
-    sum = dot->depth == 4 ? EmitDot4(sum, left, right, count, {dot->a == kInt8, b.buffer->narrow})
-                          : EmitDot2(sum, left, right, count);
-    builder_.CreateAlignedStore(sum, acc_address, acc_align);
+    Value* sum =
+        WithLanes(builder_, builder_.CreateAlignedLoad(type, acc_address, acc_align), padded);
+    Value* left = builder_.CreateVectorSplat(static_cast<unsigned>(padded), bytes);
+    Value* right =
+        LoadLanes(AddressOf(*b.buffer, *b_index), AlignmentOf(*b.buffer, *b_index), count, padded);
+    if (dot->a == kBFloat16) {
+      sum = EmitDotBFloat16(sum, left, right, padded);
+    } else if (dot->b == kUInt8) {  // the instructions take the unsigned factor first
+      sum = EmitDot4(sum, right, left, padded, {.b_narrow = b.buffer->narrow});
+    } else {
+      sum = dot->depth == 4
+                ? EmitDot4(sum, left, right, padded, {dot->a == kInt8, b.buffer->narrow})
+                : EmitDot2(sum, left, right, padded);
+    }
+    builder_.CreateAlignedStore(WithLanes(builder_, sum, count), acc_address, acc_align);
     acc_index->constant += lanes;
     b_index->constant += lanes * dot->depth;
   }

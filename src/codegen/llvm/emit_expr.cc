@@ -40,6 +40,13 @@ bool NeverNan(const Expr& expr) {
   return !from.is_float() || NeverNan(expr->args[0]);
 }
 
+llvm::Constant* BFloat16Constant(llvm::LLVMContext& context, double value) {
+  llvm::APFloat number(value);
+  bool loses = false;
+  number.convert(llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven, &loses);
+  return llvm::ConstantInt::get(context, number.bitcastToAPInt());
+}
+
 bool IsConstantMask(const llvm::Value* value, bool wanted) {
   const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
   if (constant == nullptr) return false;
@@ -83,6 +90,7 @@ llvm::Value* FunctionEmitter::EmitUncached(const Expr& expr) {
                                     static_cast<std::uint64_t>(expr->int_value),
                                     expr->dtype.code == TypeCode::kInt);
     case ExprKind::kFloat:
+      if (expr->dtype == kBFloat16) return BFloat16Constant(context_, expr->float_value);
       return llvm::ConstantFP::get(ScalarType(context_, expr->dtype), expr->float_value);
     case ExprKind::kVar: {
       const Linear* bound = indexer_.Find(expr.get());
@@ -146,11 +154,51 @@ llvm::Value* FunctionEmitter::NarrowedForHalf(Value* value) {
                                 real);
 }
 
+/// Converts bfloat16, the upper half of a float32.
+llvm::Value* FunctionEmitter::WidenedBFloat16(Value* value) {
+  llvm::Type* bits = value->getType()->getWithNewType(builder_.getInt32Ty());
+  llvm::Type* real = value->getType()->getWithNewType(builder_.getFloatTy());
+  return builder_.CreateBitCast(builder_.CreateShl(builder_.CreateZExt(value, bits), 16), real);
+}
+
+/// Rounds float32 to the nearest bfloat16, ties to even. The instruction takes denormal numbers
+/// for zeros.
+llvm::Value* FunctionEmitter::NarrowedToBFloat16(Value* value) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  llvm::Type* narrow = value->getType()->getWithNewType(builder_.getInt16Ty());
+  const unsigned lanes = vector == nullptr ? 0 : vector->getNumElements();
+  if (kernel_.features.avx512_bf16 && (lanes == 16 || lanes == 8)) {
+    Value* rounded =
+        builder_.CreateIntrinsic(lanes == 16 ? llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512
+                                             : llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_256,
+                                 {}, {value});
+    return builder_.CreateBitCast(rounded, narrow);
+  }
+  llvm::Type* word = value->getType()->getWithNewType(builder_.getInt32Ty());
+  Value* bits = builder_.CreateBitCast(value, word);
+  Value* upper = builder_.CreateLShr(bits, 16);
+  Value* odd = builder_.CreateAnd(upper, llvm::ConstantInt::get(word, 1));
+  Value* half = builder_.CreateAdd(odd, llvm::ConstantInt::get(word, 0x7FFF));
+  Value* rounded = builder_.CreateLShr(builder_.CreateAdd(bits, half), 16);
+  Value* quiet = builder_.CreateOr(upper, llvm::ConstantInt::get(word, 0x40));
+  Value* is_nan = builder_.CreateFCmpUNO(value, value);
+  return builder_.CreateTrunc(builder_.CreateSelect(is_nan, quiet, rounded), narrow);
+}
+
 llvm::Value* FunctionEmitter::EmitCast(const Expr& expr) {
-  const DataType from = expr->args[0]->dtype;
-  const DataType to = expr->dtype;
-  Value* value = EmitExpr(expr->args[0]);
+  return Converted(EmitExpr(expr->args[0]), expr->args[0]->dtype, expr->dtype);
+}
+
+llvm::Value* FunctionEmitter::Converted(Value* value, DataType from, DataType to) {
   if (from == to) return value;
+  if (to == kBFloat16 && from == kFloat64) return NarrowedToBFloat16(NarrowedForHalf(value));
+  if (to == kBFloat16 && from != kFloat32) value = Converted(value, from, kFloat32);
+  if (to == kBFloat16) return NarrowedToBFloat16(value);
+  if (from == kBFloat16) {
+    value = WidenedBFloat16(value);
+    if (to == kFloat32) return value;
+    from = kFloat32;
+  }
   llvm::Type* type = ScalarType(context_, to);
   if (IsVector(value)) type = llvm::FixedVectorType::get(type, static_cast<unsigned>(lanes_));
   if (to.is_bool()) {
@@ -263,7 +311,9 @@ llvm::Value* FunctionEmitter::EmitMaskedExtreme(bool min, Value* a, Value* b) {
 
 llvm::Value* FunctionEmitter::EmitArithmetic(const Expr& expr) {
   const DataType dtype = expr->dtype;
-  const bool real = dtype.is_float();
+  // A bfloat16 is an integer of 16 bits in LLVM's code: schedules compute with it in float32.
+  if (dtype == kBFloat16) kernel_.Fail(Unsupported("arithmetic of bfloat16"));
+  const bool real = dtype.is_float() && dtype != kBFloat16;
   const bool is_signed = dtype.code == TypeCode::kInt;
   if (real && (expr->kind == ExprKind::kAdd || expr->kind == ExprKind::kSub)) {
     return EmitFloatSum(expr);
@@ -328,7 +378,8 @@ llvm::Value* FunctionEmitter::EmitComparison(const Expr& expr) {
   Value* a = EmitExpr(left);
   Value* b = EmitExpr(right);
   Unify(a, b);
-  const bool real = left->dtype.is_float();
+  if (left->dtype == kBFloat16) kernel_.Fail(Unsupported("comparisons of bfloat16"));
+  const bool real = left->dtype.is_float() && left->dtype != kBFloat16;
   const bool is_signed = left->dtype.code == TypeCode::kInt;
   switch (expr->kind) {
     case ExprKind::kEq:
@@ -443,6 +494,14 @@ llvm::Value* FunctionEmitter::EmitSelect(const Expr& condition, const Expr& if_t
       b = ToVector(b);
     }
     return builder_.CreateSelect(chosen, a, b);
+  }
+  const bool widens = if_true->kind == ExprKind::kCast && if_true->args[0]->dtype.is_half() &&
+                      if_true->args[0]->kind == ExprKind::kLoad;
+  if (widens && if_false->kind == ExprKind::kFloat && if_false->float_value == 0) {
+    const ExprNode& load = *if_true->args[0];
+    llvm::Type* type = MemoryType(context_, load.buffer->dtype);
+    Value* loaded = LoadOrConstant(load, chosen, llvm::Constant::getNullValue(type));
+    if (loaded != nullptr) return Converted(loaded, load.dtype, if_true->dtype);
   }
   if (if_true->kind == ExprKind::kLoad && !guard_false) {
     Value* otherwise = EmitExpr(if_false);

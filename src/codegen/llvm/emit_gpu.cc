@@ -9,6 +9,7 @@
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/nvptx/dp4a.h"
 #include "src/codegen/nvptx/shared_memory.h"
+#include "src/ir/index_width.h"
 #include "src/schedule/launch.h"
 
 namespace tilewright::emit {
@@ -41,7 +42,8 @@ llvm::IntegerType* KernelContext::index_type() const {
   constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
   const bool small = std::ranges::all_of(
       plan.storage, [](const auto& placed) { return placed.first->bytes() <= kMaxBytes; });
-  const bool narrow = (machine == Machine::kNvptx || machine == Machine::kArm32) && small;
+  const bool narrow = (machine == Machine::kNvptx || machine == Machine::kArm32) && small &&
+                      !LeavesInt32(program.body);
   return llvm::IntegerType::get(module.getContext(), narrow ? 32 : 64);
 }
 

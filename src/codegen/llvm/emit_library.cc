@@ -63,7 +63,7 @@ void FunctionEmitter::EmitLibraryCall(const Stmt& stmt) {
   }
   const Storage& weight = kernel_.plan.storage.at(stmt->regions[2].buffer.get());
   if (weight.place != StorageClass::kParameter) {
-    return kernel_.Fail(Internal(name + ": the weight is no parameter"));
+    return kernel_.Fail(Internal(name + ": the weight is not a parameter"));
   }
   llvm::GlobalVariable* description = Describe(kernel_, builder_, call);
   EmitPrepare(kernel_, description, weight.offset);

@@ -228,7 +228,7 @@ llvm::Value* FunctionEmitter::EmitCall(const Expr& expr) {
   if (dtype.is_float() && dtype.bits == 16) {  // via float32
     std::vector<Expr> wide;
     for (const Expr& arg : expr->args) wide.push_back(MakeCast(kFloat32, arg));
-    return EmitExpr(MakeCast(kFloat16, MakeCall(kFloat32, name, std::move(wide))));
+    return EmitExpr(MakeCast(dtype, MakeCall(kFloat32, name, std::move(wide))));
   }
   if (dtype.is_float() && takes(1)) {
     if (name == "exp" && dtype == kFloat32) return EmitExp(args[0]);

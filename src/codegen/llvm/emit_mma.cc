@@ -1,6 +1,6 @@
 // Matrix products on a GPU's tensor cores. DistributeFragments assigned loads and sums to threads;
-// here they become the operands of the instruction, in PTX's order: words of `a` by products, then
-// rows; words of `b`; sums by rows, then columns.
+// here they become the operands of the instruction in PTX order: words of `a` (k outermost, then
+// rows), words of `b`, accumulators (rows, then columns).
 
 #include <llvm/IR/Intrinsics.h>
 
@@ -19,8 +19,8 @@ bool Fits(const Region& region, DataType dtype, std::int64_t elements) {
 
 }  // namespace
 
-/// Loads the thread's words of each run (row or column): the first words of all runs, then their
-/// second words, ...
+/// Loads the thread's words of each row or column: the first words of all rows, then the second
+/// words, and so on.
 void FunctionEmitter::LoadFragments(std::span<const Region> runs, const MmaIntrinsic& mma,
                                     std::vector<Value*>* words) {
   const auto count = static_cast<unsigned>(mma.words());

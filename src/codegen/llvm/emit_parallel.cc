@@ -144,7 +144,7 @@ void FunctionEmitter::EmitParallel(const Stmt& stmt) {
   for (const BufferNode* buffer : shared) store(BaseOf(*buffer));
   for (const Expr& var : outer) store(indexer_.Materialize(*indexer_.Find(var.get())));
 
-  llvm::Value* extent = builder_.getInt64(static_cast<std::uint64_t>(stmt->extent));
+  llvm::Value* extent = EmitCount(stmt);
   llvm::Value* alone = builder_.CreateIsNull(parallel_);
   EmitGuarded(alone, [&] {
     KeepCode(

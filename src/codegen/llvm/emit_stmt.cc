@@ -7,6 +7,7 @@
 #include "src/base/math.h"
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/llvm/loops.h"
+#include "src/ir/open_loop.h"
 
 namespace tilewright::emit {
 namespace {
@@ -46,6 +47,8 @@ std::int64_t Attribute(const Stmt& stmt, const char* name, std::int64_t fallback
 
 llvm::Type* ScalarType(llvm::LLVMContext& context, DataType dtype) {
   if (!dtype.is_float()) return llvm::Type::getIntNTy(context, dtype.is_bool() ? 1 : dtype.bits);
+  // bfloat16 has conversions only (EmitCast): not every LLVM target knows the type.
+  if (dtype == kBFloat16) return llvm::Type::getInt16Ty(context);
   switch (dtype.bits) {
     case 16:
       return llvm::Type::getHalfTy(context);
@@ -131,13 +134,14 @@ bool FunctionEmitter::ShouldUnroll(const Stmt& stmt) const {
 
 void FunctionEmitter::EmitFor(const Stmt& stmt) {
   if (stmt->extent <= 0) return;
+  if (IsLet(*stmt)) return EmitLet(stmt);
   const std::int64_t outer_steps = unroll_steps_;
   unroll_steps_ = Attribute(stmt, "auto_unroll_max_step", outer_steps);
   // Not unrolled here: ptxas may unroll the remaining loops.
   if (Attribute(stmt, "unroll_explicit", 1) == 0) unroll_steps_ = 0;
   if (on_gpu() && EmitBound(stmt)) {
     // No loop remains.
-  } else if (stmt->extent == 1 || ShouldUnroll(stmt)) {
+  } else if (stmt->extent == 1 || (!stmt->value && ShouldUnroll(stmt))) {
     EmitUnrolled(stmt);
   } else if (stmt->loop == LoopKind::kVectorized && lanes_ == 0) {
     EmitVectorized(stmt);
@@ -145,19 +149,43 @@ void FunctionEmitter::EmitFor(const Stmt& stmt) {
     EmitParallel(stmt);
   } else if (stmt->loop == LoopKind::kSerial || stmt->loop == LoopKind::kVectorized ||
              stmt->loop == LoopKind::kParallel) {
-    EmitSerial(stmt->var, stmt->extent, stmt->body[0]);
+    EmitSerial(stmt);
   } else {
     kernel_.Fail(Unsupported("loop " + stmt->var->name + " is bound to a GPU index, in CPU code"));
   }
   unroll_steps_ = outer_steps;
 }
 
-void FunctionEmitter::EmitSerial(const Expr& var, std::int64_t extent, const Stmt& body) {
-  LoopBetween(indexer_.Constant(0), indexer_.Constant(extent), {0, extent - 1}, var->name,
-              [&](int atom) {
-                indexer_.Bind(var, Linear::Atom(atom));
-                Emit(body);
-              });
+void FunctionEmitter::EmitSerial(const Stmt& stmt) {
+  Value* end = indexer_.Constant(stmt->extent);
+  if (stmt->value) end = builder_.CreateTrunc(EmitCount(stmt), indexer_.type());
+  LoopBetween(indexer_.Constant(0), end, {0, stmt->extent - 1}, stmt->var->name, [&](int atom) {
+    indexer_.Bind(stmt->var, Linear::Atom(atom));
+    Emit(stmt->body[0]);
+  });
+}
+
+llvm::Value* FunctionEmitter::EmitCount(const Stmt& stmt) {
+  if (!stmt->value) return builder_.getInt64(static_cast<std::uint64_t>(stmt->extent));
+  memo_.clear();
+  return EmitExpr(stmt->value);
+}
+
+void FunctionEmitter::EmitLet(const Stmt& stmt) {
+  memo_.clear();
+  Value* value = builder_.CreateTrunc(EmitExpr(stmt->indices[0]), indexer_.type());
+  llvm::BasicBlock* prelude = NewBlock("let");
+  llvm::BasicBlock* inside = NewBlock("body");
+  builder_.CreateBr(prelude);
+  builder_.SetInsertPoint(prelude);
+  builder_.CreateBr(inside);
+  builder_.SetInsertPoint(inside);
+  memo_.clear();
+  indexer_.PushScope(prelude);
+  indexer_.Bind(stmt->var, Linear::Atom(indexer_.AddAtom(value, {0, stmt->extent - 1})));
+  Emit(stmt->body[0]);
+  indexer_.PopScope();
+  memo_.clear();
 }
 
 void FunctionEmitter::EmitRange(const Stmt& stmt, Value* begin, Value* end) {
@@ -170,6 +198,7 @@ void FunctionEmitter::EmitRange(const Stmt& stmt, Value* begin, Value* end) {
 }
 
 void FunctionEmitter::EmitUnrolled(const Stmt& stmt) {
+  if (EmitPair(stmt)) return;
   auto outer = std::move(transposition_);
   FindTransposition(stmt);
   for (std::int64_t i = 0; i < stmt->extent && kernel_.status.ok(); ++i) {

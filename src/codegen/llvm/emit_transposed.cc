@@ -1,6 +1,6 @@
 // Loads whose lanes are far apart, but whose neighbours along an unrolled loop around the vector
 // loop are adjacent: loads rows and transposes them in registers. A block of n x n takes n loads
-// and n log2(n) shuffles; a gather takes n x n loads.
+// and n log2(n) shuffles; a gather takes n x n loads. Pairs of 16-bit elements are moved as one.
 
 #include <bit>
 #include <numeric>
@@ -14,6 +14,12 @@ constexpr std::int64_t kMinBlock = 4;
 
 bool IsBlock(std::int64_t extent) {
   return extent >= kMinBlock && std::has_single_bit(static_cast<std::uint64_t>(extent));
+}
+
+/// Returns true for an unrolled loop of two stores of 16-bit elements.
+bool IsPair(const StmtNode& stmt) {
+  return stmt.kind == StmtKind::kFor && stmt.loop == LoopKind::kUnrolled && stmt.extent == 2 &&
+         stmt.body[0]->kind == StmtKind::kStore && stmt.body[0]->buffer->dtype.bytes() == 2;
 }
 
 /// Transposes n vectors of n elements: each step exchanges the off-diagonal blocks, of half the
@@ -40,26 +46,72 @@ void Transpose(llvm::IRBuilder<>& builder, std::vector<llvm::Value*>& rows) {
 
 }  // namespace
 
+/// Emits a loop of two stores inside of a vector loop whose elements are adjacent, those of all
+/// lanes one after the other, as one store. Returns false for other loops.
+bool FunctionEmitter::EmitPair(const Stmt& stmt) {
+  if (lanes_ == 0 || mask_ != nullptr || on_gpu() || !IsPair(*stmt)) return false;
+  const StmtNode& store = *stmt->body[0];
+  indexer_.Bind(stmt->var, Linear::Constant(1));
+  std::optional<Linear> second = Flatten(*store.buffer, store.indices);
+  indexer_.Bind(stmt->var, Linear::Constant(0));
+  const std::optional<Linear> first = Flatten(*store.buffer, store.indices);
+  if (!first || !second || first->lane != 2) return false;
+  second->constant -= 1;
+  if (!(*first == *second)) return false;
+  memo_.clear();
+  Value* pairs =
+      store.value->kind == ExprKind::kLoad ? PairedLoad(*store.value, stmt->var) : nullptr;
+  if (pairs == nullptr) {
+    std::vector<Value*> halves;
+    for (int half = 0; half < 2; ++half) {
+      memo_.clear();
+      indexer_.Bind(stmt->var, Linear::Constant(half));
+      halves.push_back(ToVector(EmitExpr(store.value)));
+    }
+    std::vector<int> order;
+    for (int lane = 0; lane < lanes_; ++lane) order.insert(order.end(), {lane, lanes_ + lane});
+    pairs = builder_.CreateShuffleVector(halves[0], halves[1], order);
+  }
+  builder_.CreateAlignedStore(pairs, AddressOf(*store.buffer, *first),
+                              AlignmentOf(*store.buffer, *first));
+  return true;
+}
+
+/// Returns the pairs of a load along the loop over `var` as one number for each lane; null if they
+/// are not adjacent in memory.
+llvm::Value* FunctionEmitter::PairedLoad(const ExprNode& load, const Expr& var) {
+  indexer_.Bind(var, Linear::Constant(1));
+  std::optional<Linear> second = Flatten(*load.buffer, load.args);
+  indexer_.Bind(var, Linear::Constant(0));
+  const std::optional<Linear> first = Flatten(*load.buffer, load.args);
+  if (!first || !second || first->lane == 0 || first->lane == 1) return nullptr;
+  second->constant -= 1;
+  if (!(*first == *second)) return nullptr;
+  return TransposedLoad(load, 2);
+}
+
 void FunctionEmitter::FindTransposition(const Stmt& stmt) {
   transposition_.reset();
   if (on_gpu() || lanes_ > 0 || !IsBlock(stmt->extent)) return;
   // Chunks follow each other without control flow, so the loads of one are available to the others.
   const StmtNode& inner = *stmt->body[0];
   if (inner.kind != StmtKind::kFor || inner.loop != LoopKind::kVectorized ||
-      inner.extent > kernel_.features.float_lanes() || inner.body[0]->kind != StmtKind::kStore) {
+      inner.extent > kernel_.features.float_lanes() ||
+      (inner.body[0]->kind != StmtKind::kStore && !IsPair(*inner.body[0]))) {
     return;
   }
   transposition_ = Transposition{stmt->var, stmt->extent, 0, {}};
 }
 
 /// Returns the lanes of a load, from rows along the unrolled loop; null if they are not adjacent.
-llvm::Value* FunctionEmitter::TransposedLoad(const ExprNode& load) {
+/// group: adjacent elements that are one lane.
+llvm::Value* FunctionEmitter::TransposedLoad(const ExprNode& load, int group) {
   if (!transposition_ || mask_ != nullptr || !lane_first_.terms.empty()) return nullptr;
   const std::pair key(&load, lane_first_.constant);
   auto known = transposition_->columns.find(key);
   if (known == transposition_->columns.end()) {
     if (transposition_->step != 0) return nullptr;
-    known = transposition_->columns.emplace(key, Columns(load)).first;
+    known = transposition_->columns.emplace(key, Columns(load, group)).first;
   }
   if (known->second.empty()) return nullptr;
   return FromMemory(known->second[static_cast<std::size_t>(transposition_->step)],
@@ -68,7 +120,7 @@ llvm::Value* FunctionEmitter::TransposedLoad(const ExprNode& load) {
 
 /// Returns a vector for each iteration of the unrolled loop; none if their elements are not rows of
 /// memory.
-std::vector<llvm::Value*> FunctionEmitter::Columns(const ExprNode& load) {
+std::vector<llvm::Value*> FunctionEmitter::Columns(const ExprNode& load, int group) {
   const BufferNode& buffer = *load.buffer;
   const std::int64_t lanes = lanes_, extent = transposition_->extent;
   if (!IsBlock(lanes)) return {};
@@ -78,7 +130,7 @@ std::vector<llvm::Value*> FunctionEmitter::Columns(const ExprNode& load) {
     indexer_.Bind(transposition_->var, Linear::Constant(i));
     std::optional<Linear> index = Flatten(buffer, load.args);
     if (i == 0) first = index;
-    if (index) index->constant -= i;
+    if (index) index->constant -= i * group;
     rows = index.has_value() && *index == *first;
   }
   indexer_.Bind(transposition_->var, Linear::Constant(transposition_->step));
@@ -91,9 +143,9 @@ std::vector<llvm::Value*> FunctionEmitter::Columns(const ExprNode& load) {
       std::vector<Value*> square;
       for (std::int64_t i = 0; i < block; ++i) {
         Linear row = *first;
-        row.constant += (lane + i) * first->lane + column;
+        row.constant += (lane + i) * first->lane + column * group;
         row.lane = 0;
-        square.push_back(LoadRow(buffer, row, block));
+        square.push_back(LoadRow(buffer, row, block, group));
       }
       Transpose(builder_, square);
       for (std::int64_t i = 0; i < block; ++i) {
@@ -107,9 +159,11 @@ std::vector<llvm::Value*> FunctionEmitter::Columns(const ExprNode& load) {
 }
 
 llvm::Value* FunctionEmitter::LoadRow(const BufferNode& buffer, const Linear& index,
-                                      std::int64_t count) {
-  auto* type =
-      llvm::FixedVectorType::get(MemoryType(context_, buffer.dtype), static_cast<unsigned>(count));
+                                      std::int64_t count, int group) {
+  llvm::Type* element = MemoryType(context_, buffer.dtype);
+  if (group > 1)
+    element = builder_.getIntNTy(static_cast<unsigned>(8 * group * buffer.dtype.bytes()));
+  auto* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(count));
   return builder_.CreateAlignedLoad(type, AddressOf(buffer, index), AlignmentOf(buffer, index));
 }
 

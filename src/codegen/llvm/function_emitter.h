@@ -74,7 +74,10 @@ class FunctionEmitter {
   // --- statements (emit_stmt.cc, emit_parallel.cc, emit_copy.cc, emit_gpu.cc) ---
   void Emit(const Stmt& stmt);
   void EmitFor(const Stmt& stmt);
-  void EmitSerial(const Expr& var, std::int64_t extent, const Stmt& body);
+  void EmitSerial(const Stmt& stmt);
+  /// Returns the number of iterations (int64) of a loop.
+  Value* EmitCount(const Stmt& stmt);
+  void EmitLet(const Stmt& stmt);
   void EmitUnrolled(const Stmt& stmt);
   void EmitVectorized(const Stmt& stmt);
   void EmitChunk(const Stmt& stmt, Linear first, int lanes);
@@ -113,9 +116,14 @@ class FunctionEmitter {
     bool b_narrow = false;  ///< see BufferNode
   };
   void EmitIntrinsic(const Stmt& stmt);
+  Value* Converted(Value* value, DataType from, DataType to);
+  Value* WidenedBFloat16(Value* value);
+  Value* NarrowedToBFloat16(Value* value);
+  Value* EmitDotBFloat16(Value* acc, Value* a, Value* b, int lanes);
   Value* EmitDot4(Value* acc, Value* a, Value* b, int lanes, const DotOperands& operands);
   Value* EmitDp4a(Value* acc, Value* a, Value* b, int lanes, bool a_signed);
   Value* EmitDot2(Value* acc, Value* a, Value* b, int lanes);
+  Value* LoadLanes(Value* address, llvm::Align alignment, int count, int padded);
 
   // ... of taps (emit_taps.cc) ---
   void EmitTaps(const StmtNode& stmt);
@@ -143,9 +151,11 @@ class FunctionEmitter {
   void StoreVector(const BufferNode& buffer, const Linear& index, Value* value);
   // ... whose rows are the vectors' columns (emit_transposed.cc)
   void FindTransposition(const Stmt& stmt);
-  Value* TransposedLoad(const ExprNode& load);
-  std::vector<Value*> Columns(const ExprNode& load);
-  Value* LoadRow(const BufferNode& buffer, const Linear& index, std::int64_t count);
+  bool EmitPair(const Stmt& stmt);
+  Value* PairedLoad(const ExprNode& load, const Expr& var);
+  Value* TransposedLoad(const ExprNode& load, int group = 1);
+  std::vector<Value*> Columns(const ExprNode& load, int group);
+  Value* LoadRow(const BufferNode& buffer, const Linear& index, std::int64_t count, int group = 1);
   Value* Joined(std::vector<Value*> parts);
   Value* FromMemory(Value* value, DataType dtype);
   Value* ToMemory(Value* value, DataType dtype);
@@ -216,7 +226,7 @@ class FunctionEmitter {
   llvm::BasicBlock* entry_ = nullptr;
   Value* result_ = nullptr;  // alloca of the first return code that is not 0, or null
 
-  /// Unrolled loop around a vector loop of one store.
+  /// Unrolled loop around a vector loop of one store, or of a pair of stores (EmitPair).
   struct Transposition {
     Expr var;
     std::int64_t extent = 0, step = 0;  // iterations, and the current one

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/math.h"
+#include "src/ir/open_loop.h"
 #include "src/schedule/async_copy.h"
 #include "src/schedule/launch.h"
 
@@ -46,7 +47,10 @@ class Planner {
         Assign(stmt, in_parallel);
         break;
       case StmtKind::kFor:
-        loops_[stmt->var.get()] = stmt.get();
+        for (const Expr& value : stmt->indices) VisitExpr(value);
+        if (stmt->value) VisitExpr(stmt->value);
+        // Loops of unknown length are never unrolled.
+        if (!stmt->value && !IsLet(*stmt)) loops_[stmt->var.get()] = stmt.get();
         in_parallel = in_parallel || stmt->loop == LoopKind::kParallel;
         break;
       case StmtKind::kStore:
@@ -168,7 +172,7 @@ std::int64_t CountSteps(const Stmt& stmt, std::int64_t limit) {
   for (const Stmt& child : stmt->body) {
     steps = std::min(limit, steps + CountSteps(child, limit));
   }
-  if (stmt->kind == StmtKind::kFor && stmt->loop != LoopKind::kVectorized) {
+  if (stmt->kind == StmtKind::kFor && stmt->loop != LoopKind::kVectorized && !IsLet(*stmt)) {
     steps = stmt->extent > limit ? limit : std::min(limit, steps * stmt->extent);
   }
   return steps;

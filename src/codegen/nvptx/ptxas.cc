@@ -7,8 +7,8 @@
 
 #include "src/base/files/file.h"
 #include "src/base/files/locked_temp_dir.h"
+#include "src/base/process/subprocess.h"
 #include "src/base/strings.h"
-#include "src/base/subprocess.h"
 
 namespace tilewright {
 namespace {

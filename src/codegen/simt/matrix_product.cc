@@ -7,7 +7,7 @@
 namespace tilewright::simt {
 namespace {
 
-/// Word of a thread, and the index of an element in it.
+/// Register word of a lane, and the index of an element in it.
 struct Place {
   int lane, word, element;
 };
@@ -15,8 +15,8 @@ struct Place {
 /// Returns the number of elements of `operand` in one word.
 int PerWord(const MmaIntrinsic& mma) { return 4 / mma.operand.bytes(); }
 
-/// Returns the place of factor `q` of a row of `a` (or column of `b`): the threads of a group of
-/// four hold one word each, until the row ends. `groups`: rows of eight that one thread has.
+/// Returns the place of element (`row`, k = `q`) of `a`, or (k = `q`, column) of `b`. Four lanes
+/// hold the words of a row in turn. `groups`: rows per lane, eight rows apart.
 Place FactorAt(const MmaIntrinsic& mma, int row, int q, int groups) {
   const int each = PerWord(mma);
   const int block = q / (4 * each);

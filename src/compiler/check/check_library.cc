@@ -14,6 +14,7 @@
 #include "src/base/clock.h"
 #include "src/base/hash.h"
 #include "src/base/random.h"
+#include "src/compiler/check/check_entries.h"
 #include "src/compiler/check/check_plan.h"
 #include "src/compiler/check/coverage.h"
 #include "src/compiler/check/sample.h"
@@ -254,7 +255,7 @@ class CheckedRun {
       if (made == made_.end() || made->second->node != node) continue;
       return TensorView{AddressOf(step.buffers[i]), made->second->layouts};
     }
-    return FindDeviceRow(step, node);
+    return FindOverlappingValue(step, node);
   }
 
   int TopOf(int buffer) const {
@@ -263,7 +264,7 @@ class CheckedRun {
   }
 
   /// Finds a value that is a part of an operand, or that contains an operand.
-  std::optional<TensorView> FindDeviceRow(const PlanStep& step, int node) {
+  std::optional<TensorView> FindOverlappingValue(const PlanStep& step, int node) {
     for (const auto& [buffer, made] : made_) {
       if (made->node != node || made >= &step) continue;  // steps are stored in order
       const bool related =
@@ -398,7 +399,11 @@ Result<CompileCheck> CheckBySample(const Plan& plan, const std::string& library_
     if (why.starts_with(library_path + ": ")) why.erase(0, library_path.size() + 2);
     return Unsupported(why);
   }
-  return CheckedRun(plan, *library, seconds, progress).Run();
+  if (!plan.open) return CheckedRun(plan, *library, seconds, progress).Run();
+  TW_RETURN_IF_ERROR(library->Resize(1));
+  TW_ASSIGN_OR_RETURN(auto check, CheckedRun(plan, *library, seconds, progress).Run());
+  TW_RETURN_IF_ERROR(CheckEntries(*library, progress));
+  return check;
 }
 
 Result<CompileCheck> CheckByCode(const Plan& plan) {

@@ -51,7 +51,7 @@ class PlanCheck {
       if (part.space != BufferSpace::kArena || whole.space != BufferSpace::kArena ||
           part.offset != whole.offset + part.begin || part.begin < 0 ||
           part.begin + part.bytes > whole.bytes) {
-        return Internal(fmt::format("buffer {} is no part of buffer {}", buffer, part.whole));
+        return Internal(fmt::format("buffer {} is not part of buffer {}", buffer, part.whole));
       }
       has_parts_[static_cast<std::size_t>(part.whole)] = true;
     }
@@ -59,7 +59,8 @@ class PlanCheck {
   }
 
   Status CheckStep(const PlanStep& step) {
-    if (step.buffers.size() < 2 && step.copies()) return Internal("a copy without two places");
+    if (step.buffers.size() < 2 && step.copies())
+      return Internal("a copy step without source and destination");
     if (step.buffers.empty()) return Internal("a kernel without a result");
     for (int buffer : step.buffers) {
       if (buffer < 0 || buffer >= static_cast<int>(plan_.buffers.size())) {
@@ -93,7 +94,7 @@ class PlanCheck {
       case BufferSpace::kConstant: {
         if (!inside(plan_.constants.size())) return Internal("no such constant");
         if (buffer.offset < 0 || buffer.offset + buffer.bytes > plan_.constant_bytes) {
-          return Internal("a constant beyond the constants");
+          return Internal("a constant buffer out of range");
         }
         const Tensor& constant = plan_.constants[static_cast<std::size_t>(buffer.index)];
         return expect(constant.bytes(), buffer.bytes, "a constant");
@@ -110,7 +111,7 @@ class PlanCheck {
         return expect(graph_.node(node).type.bytes(), buffer.bytes, "an output");
       }
     }
-    return Internal("a buffer nowhere");
+    return Internal("a buffer of unknown space");
   }
 
   /// Checks the sizes of the kernel's tensors, and of the result by its type and layouts.
@@ -127,8 +128,8 @@ class PlanCheck {
       if (At(step.buffers.front()).bytes == result) return Status();
       return Internal(fmt::format("copies {} bytes of {}", result, At(step.buffers.front()).bytes));
     }
-    if (const StreamStep* stream = step.stream()) return CheckReadBounds(step, stream->reads);
-    if (const HostStep* host = step.host()) return CheckReadBounds(step, host->reads);
+    if (const StreamStep* stream = step.stream()) return CheckReadSizes(step, stream->reads);
+    if (const HostStep* host = step.host()) return CheckReadSizes(step, host->reads);
     const Program& kernel = plan_.KernelOf(*step.kernel());
     if (kernel.parameters.size() != step.buffers.size()) {
       return Internal(fmt::format("a kernel of {} tensors is given {}", kernel.parameters.size(),
@@ -144,7 +145,7 @@ class PlanCheck {
   }
 
   /// Checks the sizes of the values that a stream or the host reads.
-  Status CheckReadBounds(const PlanStep& step, const std::vector<int>& reads) const {
+  Status CheckReadSizes(const PlanStep& step, const std::vector<int>& reads) const {
     std::size_t next = 0;
     for (const int id : reads) {
       const Node& node = graph_.node(id);
@@ -155,7 +156,7 @@ class PlanCheck {
       return Internal(
           fmt::format("{} has {} bytes, its memory {}", node.name, node.type.bytes(), bytes));
     }
-    return next + 1 == step.buffers.size() ? Status() : Internal("memory that is not read");
+    return next + 1 == step.buffers.size() ? Status() : Internal("an extra buffer");
   }
 
   Status CheckRead(int buffer, std::size_t position) const {
@@ -175,7 +176,7 @@ class PlanCheck {
     return buffer;
   }
 
-  /// Returns true if its bytes were last written as it, its parts or its wholes.
+  /// Returns true if all bytes of the buffer were last written by it, its parts or its wholes.
   bool IsInitialized(int buffer) const {
     const PlanBuffer& own = At(buffer);
     std::int64_t held = 0;
@@ -187,7 +188,7 @@ class PlanCheck {
     return held == own.bytes;  // initialized ranges do not overlap
   }
 
-  /// Checks that a result takes the place of an operand only if that is read element by element.
+  /// Checks that a result overwrites an operand only if the step reads it elementwise.
   Status CheckOverwriting(const PlanStep& step) const {
     const int result = step.buffers.back();
     const PlanBuffer& made = At(result);

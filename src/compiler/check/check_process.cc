@@ -22,7 +22,7 @@
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
-#include "src/base/subprocess.h"
+#include "src/base/process/subprocess.h"
 #include "src/base/thread.h"
 
 namespace tilewright {

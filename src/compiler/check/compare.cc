@@ -2,6 +2,7 @@
 // parameters, and their comparison layer by layer. Quantized values are compared as real numbers.
 
 #include "src/compiler/check/compare.h"
+#include "src/base/text/plural.h"
 
 #include <fmt/format.h>
 
@@ -471,8 +472,8 @@ std::string DifferenceReport::Summary() const {
   if (!first_bad) {
     double lowest = std::numeric_limits<double>::infinity();
     for (const LayerDifference& layer : layers) lowest = std::min(lowest, layer.sqnr_db);
-    text = fmt::format("{} layers of {} agree with {}; lowest SQNR {}", layers.size(), other,
-                       reference, Decibels(lowest));
+    text = fmt::format("{} of {} agree with {}; lowest SQNR {}",
+                       Counted(std::ssize(layers), "layer"), other, reference, Decibels(lowest));
   } else {
     const LayerDifference& bad = layers[*first_bad];
     text = fmt::format(

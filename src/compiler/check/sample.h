@@ -60,7 +60,7 @@ class SampledReference {
 
   // Sums, windows and rows (sample_sums.cc).
   /// Errors: kUnsupported if `count` elements of `each` reads exceed the limit.
-  Status CheckReadBounds(std::int64_t count, std::int64_t each) const;
+  Status CheckReadCount(std::int64_t count, std::int64_t each) const;
   Result<Sample> SumOfProducts(const Node& node, std::span<const std::int64_t> positions);
   Result<Sample> Pooled(const Node& node, std::span<const std::int64_t> positions);
   Result<Sample> Reduced(const Node& node, std::span<const std::int64_t> positions);

@@ -75,8 +75,8 @@ Result<Taps> ConvolutionTaps(const Workload& w, std::span<const std::int64_t> po
   return taps;
 }
 
-/// Returns the taps of dense and batch_matmul in their default layouts: the last dimensions are
-/// multiplied.
+/// Returns the taps of dense and batch_matmul in plain layouts: the last dimension of the data and
+/// that of the weight named K are multiplied.
 Result<Taps> MatrixTaps(const Workload& w, std::span<const std::int64_t> positions,
                         const TensorType& type) {
   const std::size_t rank = type.shape.size();
@@ -85,13 +85,14 @@ Result<Taps> MatrixTaps(const Workload& w, std::span<const std::int64_t> positio
     return Unsupported("packed matrices are not computed by element");
   }
   const std::int64_t count = w.data.shape.back();
+  const std::size_t of_column = w.kernel_layout.find('N'), of_term = w.kernel_layout.find('K');
   Taps taps;
   for (std::int64_t position : positions) {
     const Shape index = IndexAt(position, type.shape);
     Shape row = index, column(weight_rank, index[0]);
-    column[weight_rank - 2] = index[rank - 1];
+    column[of_column] = index[rank - 1];
     for (std::int64_t i = 0; i < count; ++i) {
-      row.back() = column.back() = i;
+      row.back() = column[of_term] = i;
       taps.data.push_back(PositionOf(row, w.data.shape));
       taps.weight.push_back(PositionOf(column, w.weight.shape));
     }
@@ -173,7 +174,7 @@ BoundedTensor InRows(const BoundedTensor& sample, std::int64_t columns, std::siz
 
 }  // namespace
 
-Status SampledReference::CheckReadBounds(std::int64_t count, std::int64_t each) const {
+Status SampledReference::CheckReadCount(std::int64_t count, std::int64_t each) const {
   if (count <= reads_left_ / std::max<std::int64_t>(each, 1)) return {};
   return Unsupported("one element is made of too many");
 }
@@ -184,7 +185,7 @@ Result<SampledReference::Sample> SampledReference::SumOfProducts(
                       Workload::FromOperator(node.op, graph_.node(node.inputs[0]).type,
                                              graph_.node(node.inputs[1]).type));
   const std::int64_t each = w.macs() / std::max<std::int64_t>(1, node.type.elements());
-  TW_RETURN_IF_ERROR(CheckReadBounds(std::ssize(positions), each));
+  TW_RETURN_IF_ERROR(CheckReadCount(std::ssize(positions), each));
   TW_ASSIGN_OR_RETURN(auto taps, IsMatrixProduct(w.op) ? MatrixTaps(w, positions, node.type)
                                                        : ConvolutionTaps(w, positions, node.type));
   TW_ASSIGN_OR_RETURN(auto data, At(node.inputs[0], taps.data));
@@ -226,7 +227,7 @@ Result<SampledReference::Sample> SampledReference::Pooled(const Node& node,
   const TensorType& input = graph_.node(node.inputs[0]).type;
   TW_ASSIGN_OR_RETURN(const auto window, PoolWindowOf(node.op, input));
   const PoolWindow& p = window;
-  TW_RETURN_IF_ERROR(CheckReadBounds(std::ssize(positions), p.pool_h * p.pool_w));
+  TW_RETURN_IF_ERROR(CheckReadCount(std::ssize(positions), p.pool_h * p.pool_w));
   const bool max = node.op.kind == OpKind::kMaxPool2d || node.op.kind == OpKind::kGlobalMaxPool2d;
   Positions taken;
   std::vector<std::size_t> ends;
@@ -299,7 +300,7 @@ Result<SampledReference::Sample> SampledReference::Reduced(
   Shape inner;
   for (std::size_t i = 0; i < from.size(); ++i) inner.push_back(reduced[i] ? from[i] : 1);
   const std::int64_t count = Product(inner);
-  TW_RETURN_IF_ERROR(CheckReadBounds(std::ssize(positions), count));
+  TW_RETURN_IF_ERROR(CheckReadCount(std::ssize(positions), count));
   const std::vector<std::int64_t> offsets = OffsetsIn(from, inner);
   Positions taken;
   for (std::int64_t position : positions) {
@@ -335,7 +336,7 @@ Result<SampledReference::Sample> SampledReference::OfRow(const Node& node,
     if (i == axis || (!lrn && node.op.attributes.flatten)) inner[i] = shape[i];
   }
   const std::int64_t count = Product(inner);
-  TW_RETURN_IF_ERROR(CheckReadBounds(1, count));
+  TW_RETURN_IF_ERROR(CheckReadCount(1, count));
   const std::vector<std::int64_t> offsets = OffsetsIn(shape, inner);
   Positions taken, picked;
   std::map<std::int64_t, std::int64_t> rows_taken;  // by the first element: which one it is
@@ -348,7 +349,7 @@ Result<SampledReference::Sample> SampledReference::OfRow(const Node& node,
     const auto [row, added] = rows_taken.emplace(begin, std::ssize(rows_taken));
     picked.push_back(row->second * count + PositionOf(in_row, inner));
     if (!added) continue;
-    TW_RETURN_IF_ERROR(CheckReadBounds(std::ssize(rows_taken), count));
+    TW_RETURN_IF_ERROR(CheckReadCount(std::ssize(rows_taken), count));
     for (std::int64_t offset : offsets) taken.push_back(begin + offset);
   }
   TW_ASSIGN_OR_RETURN(auto read, At(node.inputs[0], taken));

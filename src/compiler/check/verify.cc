@@ -1,4 +1,5 @@
 #include "src/compiler/check/verify.h"
+#include "src/base/text/plural.h"
 
 #include <fmt/format.h>
 
@@ -62,6 +63,7 @@ class OperatorVerifier {
  private:
   Status Check(int node, const ModelOperator& op, const Tensor& result) {
     TW_ASSIGN_OR_RETURN(const auto reference, values_.Reference(node));
+    report_.elements += result.elements();
     const auto tolerance =
         options_.tolerance ? options_.tolerance : std::max(reference.tolerance, op.tolerance);
     OperatorCheck check{graph_.node(node).name, op.Description(),
@@ -160,7 +162,9 @@ bool IsLibraryOf(const Graph& graph, const ModelLibrary& model) {
 }
 
 std::string VerifyReport::Summary() const {
-  if (!first_bad) return fmt::format("{} operators agree with the reference", checks.size());
+  if (!first_bad)
+    return Counted(std::ssize(checks), "operator") +
+           (checks.size() == 1 ? " agrees with the reference" : " agree with the reference");
   const OperatorCheck& bad = checks[*first_bad];
   return fmt::format(
       "operator {} ({}, {}) differs from the reference: element {}, largest error {:.3g}, "
@@ -189,6 +193,7 @@ Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_p
                                 CheckProgress& progress) {
   constexpr int kThreads = 2;
   TW_ASSIGN_OR_RETURN(auto library, ModelLibrary::Open(library_path, set));
+  if (library.open_dimension() != nullptr) TW_RETURN_IF_ERROR(library.Resize(1));
   std::vector<Tensor> inputs;
   for (const ModelValue& value : library.inputs()) {
     inputs.push_back(MakeSyntheticInput(value.name, value.type, SyntheticInputRule::kRandom));

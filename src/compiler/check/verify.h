@@ -25,6 +25,7 @@ struct OperatorCheck {
 struct VerifyReport {
   std::vector<OperatorCheck> checks;     ///< in the order of execution
   std::optional<std::size_t> first_bad;  ///< position in `checks`
+  std::int64_t elements = 0;             ///< compared elements of all operators
   std::int64_t synthetic_constants = 0;  ///< of the graph
   bool ok() const { return !first_bad.has_value(); }
   /// Returns a sentence: "operator 12 (r45, conv2d + add, relu): element 1034 differs …", or "312
@@ -60,6 +61,7 @@ Result<VerifyReport> Verify(const PartitionedGraph& source, const RunnableNetwor
                             std::span<const Tensor> inputs, const VerifyOptions& options);
 
 /// Verifies a library in a file on random inputs. set: the graph's shape variant in the library.
+/// With an open dimension, the graph is that of one entry.
 Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_path, int set,
                                 CheckProgress& progress);
 

@@ -22,7 +22,7 @@ std::string GridText(const std::array<std::int64_t, 3>& sizes) {
   return fmt::format("[3 x i32] [i32 {}, i32 {}, i32 {}]", sizes[0], sizes[1], sizes[2]);
 }
 
-/// Adds the tables of one kernel; returns the `%Kernel …` that names them.
+/// Adds the tables of one kernel. Returns the `%Kernel` constant that refers to them.
 std::string AddKernel(const Program& program, const std::string& ptx, std::size_t number,
                       std::int64_t& workspace_bytes, std::string& text) {
   const LaunchPlan plan = PlanLaunches(program);

@@ -22,7 +22,10 @@ constexpr std::string_view kTypes =
     "%Place = type { i32, i32, i64 }\n"
     "%Value = type { ptr, ptr, ptr, i64, i64 }\n"
     "%Step = type { ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, i64, i64, i64, i64 }\n"
-    "%Model = type { i64, ptr, ptr, ptr, i64, ptr, i64, ptr, i64, ptr, i64, i64, i64, i64, ptr }\n"
+    "%Model = type { i64, ptr, ptr, ptr, i64, ptr, i64, ptr, i64, ptr, i64, i64, i64, i64, ptr, "
+    "ptr }\n"
+    "%OpenValue = type { ptr, ptr, i64, i64 }\n"
+    "%OpenStep = type { ptr, ptr, i64, ptr, i64, i64, i64, i64, i64, i64 }\n"
     "%Functions = type { ptr, ptr, ptr, ptr, ptr }\n"
     "@tw_state = internal global ptr null\n";
 // Runtime functions of CPUs and of GPUs, by the prefix of their names.
@@ -50,7 +53,8 @@ constexpr std::string_view kGpuFunctions =
     "define ptr @{0}_message() {{\n"
     "  %r = call ptr @TwGpuMessage(ptr @model)\n  ret ptr %r\n}}\n";
 static_assert(sizeof(TwPlace) == 16 && sizeof(TwValue) == 40 && sizeof(TwStep) == 96 &&
-              sizeof(TwModel) == 120 && sizeof(TwModelFunctions) == 40);
+              sizeof(TwModel) == 128 && sizeof(TwOpenValue) == 32 && sizeof(TwOpenStep) == 80 &&
+              sizeof(TwOpenDimension) == 56 && sizeof(TwModelFunctions) == 40);
 
 /// Returns the number of a TwPlace's space.
 int SpaceOf(BufferSpace space) {
@@ -65,6 +69,11 @@ int SpaceOf(BufferSpace space) {
       return TW_OUTPUT;
   }
   return TW_ARENA;
+}
+
+/// Returns the kernels that the steps call.
+const std::vector<Program>& KernelsOf(const Plan& plan) {
+  return plan.open ? plan.open->kernels : plan.kernels;
 }
 
 class IrWriter {
@@ -84,14 +93,15 @@ class IrWriter {
       text_ += fmt::format("@{} = external hidden constant i8\n", kConstantsSymbol);
     }
     if (gpu_ != nullptr) text_ += gpu_->definitions;
-    for (const Program& kernel : plan_.kernels) {
+    for (const Program& kernel : KernelsOf(plan_)) {
       if (gpu_ != nullptr) break;
       text_ += fmt::format("declare i32 @{0}(ptr, ptr, ptr)\n@{0}_info = external constant i8\n",
                            kernel.name);
     }
-    WriteTable("inputs", "%Value", ValuesOf(graph_.inputs()));
-    WriteTable("outputs", "%Value", ValuesOf(graph_.outputs()));
+    WriteTable("inputs", "%Value", ValuesOf("inputs", graph_.inputs()));
+    WriteTable("outputs", "%Value", ValuesOf("outputs", graph_.outputs()));
     WriteTable("steps", "%Step", Steps());
+    if (plan_.open) WriteOpen();
     WriteLibraries();
     WriteQuantizationMap();
     WriteModel();
@@ -121,6 +131,42 @@ class IrWriter {
     return known->second;
   }
 
+  /// Returns the number of entries that the tables have at first.
+  std::int64_t Entries() const { return plan_.open ? plan_.open->range.least : 1; }
+
+  /// Returns the keyword of a table that is constant unless a dimension is open.
+  const char* TableKind() const { return plan_.open ? "global" : "constant"; }
+
+  /// Returns true if an input or output of the model has the open dimension.
+  bool HasEntries(int node) const {
+    return plan_.open && options_.open->axes.contains(graph_.node(node).name);
+  }
+
+  /// Returns the fields of a TwValue with the open dimension, whose shape is its own, and adds it
+  /// to the list of these values. place: of the TwValue.
+  std::string OpenValueOf(int node, const std::string& place) {
+    const Node& value = graph_.node(node);
+    TensorType type = value.type;
+    const std::int64_t entry_bytes = type.bytes();
+    const auto known = options_.open->axes.find(value.name);
+    const std::size_t axis = known != options_.open->axes.end() ? known->second : 0;
+    const std::int64_t extent = type.shape[axis];
+    type.shape[axis] *= Entries();
+    std::string elements;
+    for (std::int64_t size : type.shape) {
+      elements += fmt::format("{}i64 {}", elements.empty() ? "" : ", ", size);
+    }
+    const std::string shape = fmt::format("@e{}", open_values_.size());
+    text_ +=
+        fmt::format("{} = internal global [{} x i64] [{}]\n", shape, type.shape.size(), elements);
+    open_values_.push_back(
+        fmt::format("%OpenValue {{ ptr {}, ptr getelementptr (i64, ptr {}, i64 {}), i64 {}, i64 {} "
+                    "}}",
+                    place, shape, axis, extent, entry_bytes));
+    return fmt::format("%Value {{ ptr {}, ptr {}, ptr {}, i64 {}, i64 {} }}", StringOf(value.name),
+                       StringOf(DataTypeName(type.dtype)), shape, type.shape.size(), type.bytes());
+  }
+
   /// Returns the fields of a TwValue.
   std::string ValueOf(int node) {
     const TensorType& type = graph_.node(node).type;
@@ -129,9 +175,13 @@ class IrWriter {
                        ShapeOf(type), type.shape.size(), type.bytes());
   }
 
-  std::vector<std::string> ValuesOf(const std::vector<int>& nodes) {
+  std::vector<std::string> ValuesOf(const std::string& table, const std::vector<int>& nodes) {
     std::vector<std::string> values;
-    for (int node : nodes) values.push_back(ValueOf(node));
+    for (int node : nodes) {
+      const std::string place =
+          fmt::format("getelementptr (%Value, ptr @{}, i64 {})", table, values.size());
+      values.push_back(HasEntries(node) ? OpenValueOf(node, place) : ValueOf(node));
+    }
     return values;
   }
 
@@ -139,7 +189,14 @@ class IrWriter {
     std::vector<std::string> steps;
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       const PlanStep& step = plan_.steps[i];
+      const OpenStep* open = plan_.open ? &plan_.open->steps[i] : nullptr;
+      const bool entries = open != nullptr && open->has_entries;
       std::string places;
+      std::size_t place_count = step.buffers.size();
+      if (entries && step.kernel() != nullptr) {
+        places = fmt::format("%Place {{ i32 {}, i32 0, i64 0 }}", static_cast<int>(TW_ENTRIES));
+        ++place_count;
+      }
       for (int id : step.buffers) {
         const PlanBuffer& buffer = plan_.buffers[static_cast<std::size_t>(id)];
         const bool outside =
@@ -147,31 +204,89 @@ class IrWriter {
         places += fmt::format("{}%Place {{ i32 {}, i32 {}, i64 {} }}", places.empty() ? "" : ", ",
                               SpaceOf(buffer.space), outside ? buffer.index : 0, buffer.offset);
       }
-      text_ += fmt::format("@p{} = internal constant [{} x %Place] [{}]\n", i, step.buffers.size(),
-                           places);
-      text_ += fmt::format("@v{} = internal constant {}\n", i, ValueOf(step.node));
+      text_ += fmt::format("@p{} = internal constant [{} x %Place] [{}]\n", i, place_count, places);
+      const std::string value =
+          entries ? OpenValueOf(step.node, fmt::format("@v{}", i)) : ValueOf(step.node);
+      text_ += fmt::format("@v{} = internal {} {}\n", i, TableKind(), value);
       const KernelStep* call = step.kernel();
-      const std::string kernel =
-          call == nullptr || gpu_ != nullptr ? "" : "@" + plan_.KernelOf(*call).name;
-      const std::int64_t flags = call == nullptr ? 0
-                                                 : (call->int8 ? 1 : 0) | call->winograd_tile << 8 |
-                                                       call->winograd_kernel << 16;
+      const std::string kernel = call == nullptr || gpu_ != nullptr ? ""
+                                 : open != nullptr                  ? "@" + OpenKernelAt(*open).name
+                                                   : "@" + plan_.KernelOf(*call).name;
+      const std::int64_t size = entries ? Entries() : 1;
+      const std::int64_t entry_bytes = open != nullptr ? open->bytes_of_entry : 0;
+      const std::int64_t flags = call == nullptr
+                                     ? 0
+                                     : (call->int8 ? 1 : 0) | (call->bfloat16 ? 2 : 0) |
+                                           call->winograd_tile << 8 | call->winograd_kernel << 16;
       steps.push_back(fmt::format(
           "%Step {{ ptr {}, ptr {}, ptr @p{}, i64 {}, ptr @v{}, ptr {}, ptr {}, ptr {}, i64 {}, "
           "i64 {}, i64 {}, i64 {} }}",
           kernel.empty() ? "null" : kernel, kernel.empty() ? "null" : kernel + "_info", i,
-          step.buffers.size(), i, StringOf(step.report.op), StringOf(step.layouts.logical_layout),
-          StringOf(step.layouts.layout), step.result_bytes, step.report.macs, step.report.bytes,
-          flags));
+          place_count, i, StringOf(step.report.op), StringOf(step.layouts.logical_layout),
+          StringOf(step.layouts.layout), size * step.result_bytes, size * step.report.macs,
+          step.report.bytes + (size - 1) * entry_bytes, flags));
     }
     return steps;
+  }
+
+  /// Returns the step's kernel for the size that the tables have at first.
+  const Program& OpenKernelAt(const OpenStep& open) const {
+    const std::size_t choice =
+        open.choice.empty() ? 0 : open.choice[static_cast<std::size_t>(Entries()) - 1];
+    return plan_.open->kernels[static_cast<std::size_t>(open.kernels[choice])];
+  }
+
+  /// Returns the fields of the TwOpenStep of step `i`.
+  std::string OpenStepOf(std::size_t i) {
+    const PlanStep& step = plan_.steps[i];
+    const OpenStep& open = plan_.open->steps[i];
+    std::string kernels, infos, choice = "null";
+    for (int number : open.kernels) {
+      const std::string& name = plan_.open->kernels[static_cast<std::size_t>(number)].name;
+      kernels += fmt::format("{}ptr @{}", kernels.empty() ? "" : ", ", name);
+      infos += fmt::format("{}ptr @{}_info", infos.empty() ? "" : ", ", name);
+    }
+    const std::size_t count = open.kernels.size();
+    text_ += fmt::format("@k{0} = internal constant [{1} x ptr] [{2}]\n", i, count, kernels);
+    text_ += fmt::format("@i{0} = internal constant [{1} x ptr] [{2}]\n", i, count, infos);
+    if (!open.choice.empty()) {
+      choice = StringOf({reinterpret_cast<const char*>(open.choice.data()), open.choice.size()});
+    }
+    const std::int64_t grows = open.has_entries ? 1 : 0, stays = 1 - grows;
+    return fmt::format(
+        "%OpenStep {{ ptr @k{0}, ptr @i{0}, i64 {1}, ptr {2}, i64 {3}, i64 {4}, i64 {5}, i64 {6}, "
+        "i64 {7}, i64 {8} }}",
+        i, count, choice, grows * step.result_bytes, grows * step.report.macs, open.bytes_of_entry,
+        stays * step.result_bytes, stays * step.report.macs,
+        step.report.bytes - open.bytes_of_entry);
+  }
+
+  /// Writes the tables of the open dimension and the functions that change its size.
+  void WriteOpen() {
+    std::vector<std::string> steps;
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) steps.push_back(OpenStepOf(i));
+    WriteTable("open_steps", "%OpenStep", steps);
+    WriteTable("open_values", "%OpenValue", open_values_);
+    const SizeRange& range = plan_.open->range;
+    const std::string name = StringOf(range.name);
+    text_ += fmt::format(
+        "@open = internal constant {{ ptr, i64, i64, ptr, i64, ptr, ptr }} {{ ptr {0}, i64 {1}, "
+        "i64 {2}, ptr @open_values, i64 {3}, ptr @steps, ptr @open_steps }}\n"
+        "declare i32 @TwModelSetSize(ptr, ptr, i64)\n"
+        "declare i32 @TwModelResize(ptr, i64)\n"
+        "@tilewright_open = constant {{ ptr, ptr, ptr }} {{ ptr @open, ptr @TwModelSetSize, ptr "
+        "@TwModelResize }}\n"
+        "define i32 @{4}_set_size(ptr %d, i64 %n) {{\n"
+        "  %r = call i32 @TwModelSetSize(ptr @model, ptr %d, i64 %n)\n  ret i32 %r\n}}\n",
+        name, range.least, range.most, open_values_.size(), options_.name);
   }
 
   void WriteTable(const std::string& name, const std::string& type,
                   const std::vector<std::string>& rows) {
     std::string list;
     for (const std::string& row : rows) list += (list.empty() ? "\n  " : ",\n  ") + row;
-    text_ += fmt::format("@{} = internal constant [{} x {}] [{}]\n", name, rows.size(), type, list);
+    text_ += fmt::format("@{} = internal {} [{} x {}] [{}]\n", name, TableKind(), rows.size(), type,
+                         list);
   }
 
   /// Writes the check that all libraries called by kernels are present.
@@ -217,11 +332,12 @@ class IrWriter {
     const std::string model = fmt::format(
         "%Model {{ i64 {}, ptr {}, ptr {}, ptr @inputs, i64 {}, ptr "
         "@outputs, i64 {}, ptr @steps, i64 {}, ptr {}, i64 {}, i64 {}, i64 {}, i64 {}, ptr "
-        "@tw_state }}",
-        TW_MODEL_VERSION, name, target, graph_.inputs().size(), graph_.outputs().size(),
-        plan_.steps.size(), constants, plan_.constant_bytes,
-        static_cast<std::int64_t>(plan_.constant_hash), plan_.arena_bytes,
-        options_.target.num_threads());
+        "@tw_state, ptr {} }}",
+        plan_.open ? TW_OPEN_MODEL_VERSION : TW_MODEL_VERSION, name, target, graph_.inputs().size(),
+        graph_.outputs().size(), plan_.steps.size(), constants, plan_.constant_bytes,
+        static_cast<std::int64_t>(plan_.constant_hash),
+        plan_.arena_bytes * (plan_.open ? plan_.open->range.most : 1),
+        options_.target.num_threads(), plan_.open ? "@open" : "null");
     text_ += gpu_ == nullptr ? fmt::format("@model = internal constant {}\n", model)
                              : fmt::format(
                                    "@model = internal constant {{ %Model, ptr, i64, ptr, "
@@ -288,6 +404,7 @@ class IrWriter {
   const GpuTables* gpu_;
   std::string text_;
   std::map<std::string, std::string> strings_, shapes_;
+  std::vector<std::string> open_values_;
 };
 
 /// Returns a name for a C comment, without characters that end the comment or the line.
@@ -307,6 +424,34 @@ std::string DescribeValues(const Graph& graph, const std::vector<int>& nodes, co
                         node.type.ToString(), node.type.bytes());
   }
   return text;
+}
+
+/// Returns the sizes of tensors as macros: NET_INPUT_0_BYTES, NET_INPUT_0_ELEMENTS.
+std::string SizeMacros(const CompileOptions& options, const Graph& graph) {
+  const std::string& name = options.name;
+  std::string prefix = name;
+  for (char& c : prefix) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  std::string text = "/* Sizes of the tensors, for memory that is allocated before a run. */\n";
+  if (options.open) {
+    const SizeRange& range = options.open->range;
+    text = fmt::format(
+        "/* Sizes of the tensors with the largest size of the open dimension. */\n"
+        "#define {0}_LEAST_SIZE {1}\n#define {0}_MOST_SIZE {2}\n",
+        prefix, range.least, range.most);
+  }
+  const auto add = [&](const char* what, const std::vector<int>& nodes) {
+    text += fmt::format("#define {}_{}S {}\n", prefix, what, nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const TensorType& type = graph.node(nodes[i]).type;
+      const bool grows = options.open && options.open->axes.contains(graph.node(nodes[i]).name);
+      const std::int64_t size = grows ? options.open->range.most : 1;
+      text += fmt::format("#define {0}_{1}_{2}_BYTES {3}\n#define {0}_{1}_{2}_ELEMENTS {4}\n",
+                          prefix, what, i, size * type.bytes(), size * type.elements());
+    }
+  };
+  add("INPUT", graph.inputs());
+  add("OUTPUT", graph.outputs());
+  return text + "\n";
 }
 
 constexpr std::string_view kHeaderTypes = R"(#ifndef TILEWRIGHT_MODEL_TYPES
@@ -355,6 +500,14 @@ int32_t {0}_run_on_device(const uint64_t* inputs, const uint64_t* outputs, void*
 /** Why the last call that returned a code from 106 to 110 did; valid until the next call or
  *  {0}_release. */
 const char* {0}_message(void);
+)";
+
+constexpr std::string_view kOpenHeader = R"(
+/** Sets the size of dimension "{1}" for the runs to come, from {2} to {3}; {2} at first. {0}_input and
+ *  {0}_output then describe tensors of this size; above they are described for a size of 1. Memory
+ *  for the largest size is allocated at the first run, and none later. Returns 0, 115 if there is no
+ *  such dimension, 116 for a size outside of the range. No other thread may be in a function here. */
+int32_t {0}_set_size(const char* dimension, int64_t size);
 )";
 
 // Describes how the model file was read.
@@ -440,7 +593,9 @@ std::string ModelHeader(const Plan& plan, const CompileOptions& options) {
       "bytes. */\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
       InComment(graph.name), InComment(options.target.ToString()),
       DescribeValues(graph, graph.inputs(), "input"),
-      DescribeValues(graph, graph.outputs(), "output"), plan.arena_bytes, DescribeBound(graph));
+      DescribeValues(graph, graph.outputs(), "output"),
+      plan.arena_bytes * (options.open ? options.open->range.most : 1), DescribeBound(graph));
+  text += SizeMacros(options, graph);
   text += kHeaderTypes;
   if (!options.parameter_path.empty()) {
     text += fmt::format(R"(
@@ -449,6 +604,10 @@ std::string ModelHeader(const Plan& plan, const CompileOptions& options) {
 int32_t {}_load(const char* parameter_file);
 )",
                         options.name);
+  }
+  if (options.open) {
+    text += fmt::format(kOpenHeader, options.name, InComment(options.open->range.name),
+                        options.open->range.least, options.open->range.most);
   }
   if (DeviceTraitsOf(options.target).launches_grids) text += fmt::format(kGpuHeader, options.name);
   text += fmt::format(R"(
@@ -471,7 +630,7 @@ void {0}_release(void);
 int64_t {0}_input_count(void);
 int64_t {0}_output_count(void);
 int64_t {0}_operator_count(void);
-/** Null if there is none of this number. */
+/** Name, type and shape of a tensor; null if there is none of this number. */
 const TilewrightValue* {0}_input(int64_t index);
 const TilewrightValue* {0}_output(int64_t index);
 const TilewrightOperator* {0}_operator(int64_t index);

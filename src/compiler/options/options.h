@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "records/package/catalog.h"
+#include "src/graph/open/size_range.h"
 #include "src/target/cpu.h"
 #include "src/target/target.h"
 
@@ -26,6 +27,13 @@ enum class CheckLevel : std::uint8_t {
   /// all of its results.
   kSample,
   kAll,  ///< also every element of every operator
+};
+
+/// Open dimension of a library. Every tensor that depends on it has it outermost, as entries that
+/// are computed independently (FindEntries).
+struct OpenDimension {
+  SizeRange range;
+  std::map<std::string, std::size_t> axes;  ///< of values that have it: its number, by name
 };
 
 struct Plan;
@@ -55,6 +63,8 @@ struct CompileOptions {
   /// On a device that leaves operators to the host: sums with a residual join the convolution
   /// before them.
   bool fuse_residuals = false;
+  /// The graph is that of one entry, and the library computes any number of entries of the range.
+  std::optional<OpenDimension> open;
   OnMiss on_miss = OnMiss::kWarn;
   int build_threads = 1;
   /// Prefix of the C functions, [A-Za-z_][A-Za-z0-9_]*; empty: derived from the graph's name.

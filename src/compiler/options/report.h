@@ -45,11 +45,12 @@ struct OperatorReport {
   /// Largest error of floats when the record was measured; nothing without a record.
   std::optional<double> max_abs_error = std::nullopt;
   records::AnswerLevel answer = records::AnswerLevel::kMiss;
-  std::string source;            ///< store or package of the record; empty without one
-  double expected_slowdown = 1;  ///< of a near match
-  std::string explanation;       ///< reason for this config; never empty for an anchor
-  std::string skipped_record;    ///< as records::Answer has it
-  std::string layout;            ///< of the result in memory
+  std::string source;             ///< store or package of the record; empty without one
+  double expected_slowdown = 1;   ///< of a near match
+  std::string explanation;        ///< reason for this config; never empty for an anchor
+  std::string skipped_record;     ///< as records::Answer has it
+  records::MissCause cause = {};  ///< why there is no hit that is used; kNone for a hit
+  std::string layout;             ///< of the result in memory
   /// The metric that CompileOptions::prefer limits, of a hit's record. Nothing if unknown.
   std::optional<double> limited = std::nullopt;
   std::int64_t macs = 0;

@@ -67,6 +67,7 @@ class KernelChooser {
     report.expected_slowdown = asked.answer.expected_slowdown;
     report.explanation = asked.answer.explanation;
     report.skipped_record = asked.answer.skipped_record;
+    report.cause = asked.answer.cause;
     if (from_store.has_value()) {
       if (from_store->ok()) {
         report.tuned = asked.answer.record.has_value() || asked.imported() != nullptr;
@@ -81,6 +82,7 @@ class KernelChooser {
         return With(std::move(report), **std::move(from_store));
       }
       report.answer = records::AnswerLevel::kMiss;
+      report.cause = {records::MissReason::kNotBuildable, from_store->status().message()};
       report.explanation += "; not usable here: " + from_store->status().message();
       auto built = BuildNeighbor(*asked.candidate());
       if (built.ok()) {
@@ -285,11 +287,13 @@ class KernelChooser {
     records::CatalogAnswer none;
     if (options_.catalog == nullptr) {
       none.answer.explanation = "no record store was given";
+      none.answer.cause.reason = records::MissReason::kNoSources;
       return none;
     }
     if (const auto refused = options_.refused_imports.find(workload_.Key());
         refused != options_.refused_imports.end()) {
       none.answer.explanation = "the imported record's config was tried here: " + refused->second;
+      none.answer.cause = {records::MissReason::kNotBuildable, refused->second};
       return none;
     }
     records::LookupRequest request;

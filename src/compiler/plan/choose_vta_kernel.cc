@@ -63,7 +63,13 @@ Result<records::CatalogAnswer> QueryBoardRecords(records::LookupRequest request,
     TW_ASSIGN_OR_RETURN(auto answer, catalog.Query(request));
     const records::ImportedRecord* record = answer.imported();
     if (none.answer.explanation.empty()) none.answer.explanation = answer.answer.explanation;
-    if (record == nullptr || !IsOfDesign(*record, design)) continue;
+    if (record == nullptr || !IsOfDesign(*record, design)) {
+      records::PreferCause(none.answer.cause,
+                           record == nullptr ? std::move(answer.answer.cause)
+                                             : records::MissCause{records::MissReason::kOtherDevice,
+                                                                  "boards with another design"});
+      continue;
+    }
     answer.source = fmt::format("{}:{}", record->file, record->line);
     // Version 0: the record has no code; see its explanation.
     if (answer.chosen->template_version == 0) answer.chosen.reset();

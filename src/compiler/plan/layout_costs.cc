@@ -105,6 +105,7 @@ double LayoutCosts::Anchor(const Workload& workload, const KernelLayouts& layout
       if (s.groups > 1 && !depthwise && s.k / s.groups < block) vectors *= 1.3;
     }
     if (layouts.winograd_tile > 0) vectors *= 0.45;
+    if (workload.data.dtype == kBFloat16 && !layouts.multiply_dtype) vectors *= 0.5;
     // In rows the padding is copied.
     if (depthwise && HasRowsOfColumns(layouts.output)) vectors *= 1.25;
   }

@@ -137,7 +137,10 @@ class LayoutProblem {
         AddWanted(mode, group.inputs[1], {workload.kernel_layout, kernel.layouts.weight});
       }
       for (std::size_t i = 2; i < group.inputs.size(); ++i) {
-        AddWanted(mode, group.inputs[i], CanonicalLayout(group.output, result));
+        // An operand of few elements has no layout of the result.
+        const int operand = group.inputs[i];
+        const bool whole = TypeOf(operand).shape == TypeOf(group.output).shape;
+        AddWanted(mode, operand, whole ? CanonicalLayout(group.output, result) : PhysicalLayout());
       }
       mode.result = CanonicalLayout(group.output, result);
       mode.seconds =

@@ -15,7 +15,7 @@ namespace {
 struct LiveRange {
   int first = std::numeric_limits<int>::max();
   int last = -1;
-  int root = -1;  // buffer whose place it takes, or itself
+  int root = -1;  // buffer whose memory it reuses, or itself
 };
 
 bool Overlap(const LiveRange& a, const LiveRange& b) {
@@ -70,7 +70,7 @@ int RootOf(const Plan& plan, const std::vector<LiveRange>& live_ranges, int buff
   return live_ranges[static_cast<std::size_t>(buffer)].root;
 }
 
-/// Returns true if the step also reads `operand`'s memory by way of another buffer: a part of it,
+/// Returns true if the step also reads `operand`'s memory through another buffer: a part of it,
 /// its whole, or another part of that. Such a buffer may be read at any position.
 bool IsReadOtherwise(const Plan& plan, const std::vector<LiveRange>& live_ranges,
                      const PlanStep& step, int operand) {
@@ -82,7 +82,7 @@ bool IsReadOtherwise(const Plan& plan, const std::vector<LiveRange>& live_ranges
   });
 }
 
-/// Gives results the place of operands that die with the step.
+/// Lets results reuse the memory of operands whose last use is the same step.
 void ReuseInPlace(const Plan& plan, std::vector<LiveRange>& live_ranges) {
   for (std::size_t step = 0; step < plan.steps.size(); ++step) {
     const PlanStep& s = plan.steps[step];

@@ -16,6 +16,7 @@
 #include "src/compiler/plan/choose_vta_kernel.h"
 #include "src/compiler/plan/plan_builder.h"
 #include "src/schedule/lower/lower.h"
+#include "src/target/cpu.h"
 #include "src/target/device.h"
 #include "src/templates/attention_schedule.h"
 #include "src/templates/recurrence_kernel.h"
@@ -25,7 +26,7 @@
 namespace tilewright {
 namespace {
 
-/// Returns the text as a valid part of a symbol.
+/// Returns the text with '_' in place of characters that are invalid in a symbol.
 std::string SymbolPart(std::string text) {
   for (char& c : text) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
@@ -40,8 +41,8 @@ std::string OriginsOf(const Graph& graph, const FusedGroup& group) {
   return first == last || graph.origins.empty() ? last : first + " up to " + last;
 }
 
-/// Returns the error for a kernel that exceeds a limit. The names of its stages mean nothing to the
-/// user.
+/// Returns the error for a kernel that exceeds a limit, with advice, because the stage names in
+/// `status` mean nothing to the user.
 Status NoKernel(const Status& status) {
   if (status.code() == StatusCode::kInternal) return status;
   return Unsupported(
@@ -84,7 +85,10 @@ Result<int> PlanBuilder::InputBuffer(const Workload& workload, const KernelSigna
     case ParameterRole::kCompensation:
       key = fmt::format("{} compensation {}", value, parameter.type.elements());
       break;
+    case ParameterRole::kBroadcast:
+      return BufferOf(value, PhysicalLayout());
     case ParameterRole::kChannel:
+      if (graph_.node(value).kind != NodeKind::kConstant) return ChannelBuffer(parameter, value);
       key = fmt::format("{} channel {} {}", value, parameter.type.elements(),
                         parameter.padding_value);
       break;
@@ -100,6 +104,19 @@ Result<int> PlanBuilder::InputBuffer(const Workload& workload, const KernelSigna
   }
   TW_ASSIGN_OR_RETURN(auto tensor, ParameterTensor(workload, signature, input, *contents));
   return AddConstant(key, std::move(tensor));
+}
+
+Result<int> PlanBuilder::ChannelBuffer(const KernelParameter& parameter, int value) {
+  const std::int64_t wanted = parameter.type.elements();
+  const TensorType& type = graph_.node(value).type;
+  if (wanted == type.elements()) return BufferOf(value, PhysicalLayout());
+  // Blocks are padded with zeros, as those of any other value.
+  const auto channel = std::ranges::find_if(type.shape, [](auto extent) { return extent != 1; });
+  std::string logical = PlainLayout(type.shape.size());
+  PhysicalLayout blocked{logical, logical};
+  const char letter = logical[static_cast<std::size_t>(channel - type.shape.begin())];
+  blocked.layout += fmt::format("{}{}", wanted, static_cast<char>(letter - 'A' + 'a'));
+  return BufferOf(value, blocked);
 }
 
 std::string PlanBuilder::LayoutSummary(const FusedGroup& group) const {
@@ -130,7 +147,7 @@ double PlanBuilder::LayoutSecondsOf(const Workload& workload, const FusedGroup& 
   if (!result.is_logical()) seconds += cost(type);
   for (std::size_t i = 2; i < group.inputs.size(); ++i) {
     const Node& operand = graph_.node(group.inputs[i]);
-    if (operand.kind == NodeKind::kConstant) continue;
+    if (operand.kind == NodeKind::kConstant || operand.type.shape != type.shape) continue;
     if (Find(group.inputs[i], result) == nullptr) seconds += cost(operand.type);
   }
   return seconds;
@@ -155,12 +172,18 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
     const auto layout_seconds = [&](const KernelLayouts& layouts) {
       return LayoutSecondsOf(workload, group, layouts);
     };
-    TW_ASSIGN_OR_RETURN(auto choice, ChooseKernel(workload, group.epilogue, plain_weight,
-                                                  layout_seconds, options_, option));
-    const int kernel = AddKernel(choice.program, SymbolPart(workload.op_name()));
-    known = choices_.emplace(key, std::pair(std::move(choice), kernel)).first;
+    // Layers of a few rows are chosen for blocks of entries, whose kernels share the weight.
+    std::vector<BlockKernel> blocks;
+    if (options_.open) blocks = BlockKernels(workload, group.epilogue, plain_weight, options_);
+    auto choice = blocks.empty() ? ChooseKernel(workload, group.epilogue, plain_weight,
+                                                layout_seconds, options_, option)
+                                 : ChooseBlock(workload, group.epilogue, options_);
+    TW_RETURN_IF_ERROR(choice);
+    const int kernel = AddKernel(choice->program, SymbolPart(workload.op_name()));
+    known =
+        choices_.emplace(key, AnchorChoice{*std::move(choice), kernel, std::move(blocks)}).first;
   }
-  const auto& [choice, kernel] = known->second;
+  const auto& [choice, kernel, blocks] = known->second;
   TW_ASSIGN_OR_RETURN(auto signature, SignatureOf(workload, group.epilogue, choice.layouts,
                                                   choice.program.parameters));
   TW_ASSIGN_OR_RETURN(auto logical_layout, workload.OutputLayout());
@@ -179,7 +202,7 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
     return Status();
   };
   for (const KernelParameter& input : signature.inputs()) {
-    // The operands of the steps follow data and weight.
+    // The operands of the epilogue follow data and weight.
     const int value = input.role == ParameterRole::kData ? data
                       : input.operand < 0
                           ? weight
@@ -202,7 +225,10 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
   step.report.macs = workload.macs();
   KernelStep call{.kernel = kernel,
                   .int8 = workload.data.dtype.bits == 8 && workload.weight.dtype.bits == 8,
-                  .winograd_tile = signature.layouts.winograd_tile};
+                  .bfloat16 = workload.data.dtype == kBFloat16 && MultipliesPairs() &&
+                              signature.layouts.winograd_tile == 0,
+                  .winograd_tile = signature.layouts.winograd_tile,
+                  .blocks = blocks};
   if (const auto conv = ConvShapeOf(workload); conv.ok() && call.winograd_tile > 0) {
     call.winograd_kernel = conv->r;
   }
@@ -211,7 +237,7 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
   return Status();
 }
 
-/// Returns the blocked layout of the largest input that has only one.
+/// Returns the layout of the largest input that is not stored in its logical layout.
 PhysicalLayout PlanBuilder::LayoutWithoutAnchor(const FusedGroup& group) const {
   PhysicalLayout best;
   std::int64_t most = 0;
@@ -298,6 +324,11 @@ Status PlanBuilder::AddUnanchoredIn(const FusedGroup& group, const PhysicalLayou
   return Status();
 }
 
+bool PlanBuilder::MultipliesPairs() const {
+  const auto features = FeaturesOf(options_.target);
+  return device_.machine_code && features.ok() && features->avx512_bf16;
+}
+
 Status PlanBuilder::AddListed(const FusedGroup& group, const PhysicalLayout& layouts,
                               const GroupKernel& kernel, Program program, PlanStep step,
                               const std::string& name) {
@@ -308,7 +339,11 @@ Status PlanBuilder::AddListed(const FusedGroup& group, const PhysicalLayout& lay
                                               : BufferOf(input.node, input.layouts));
     buffers.push_back(buffer);
   }
-  step.action = KernelStep{.kernel = AddKernel(std::move(program), name)};
+  const bool narrow = std::ranges::any_of(kernel.inputs, [&](const GroupInput& input) {
+    return graph_.node(input.node).type.dtype == kBFloat16;
+  });
+  step.action = KernelStep{.kernel = AddKernel(std::move(program), name),
+                           .bfloat16 = narrow && step.report.macs > 0 && MultipliesPairs()};
   step.layouts = Canonical(graph_.node(group.output).type, layouts);
   step.result_bytes = kernel.operators.result().bytes();
   buffers.push_back(AddBuffer(BufferSpace::kArena, step.result_bytes));
@@ -379,8 +414,8 @@ Status PlanBuilder::AddCopy(int node, int from, int to) {
   return Status();
 }
 
-/// Writes results that leave the model to the caller's memory. A copy is needed only for an input,
-/// a constant, a part of another value or its whole, or a value that leaves twice.
+/// Moves the model's outputs to the caller's memory. Adds a copy only for an output that is an
+/// input or a constant, is part of another buffer, has parts itself, or is listed twice.
 Status PlanBuilder::FinishOutputs() {
   for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
     const int node = graph_.outputs()[i];
@@ -427,8 +462,8 @@ Result<Plan> PlanBuilder::Build() {
 
 namespace {
 
-/// Checks the preference's limit. Its shares were computed from records that an operator's
-/// followers or layout may exclude, and without the operators that only the plan has.
+/// Checks the preference's limit. Its shares were computed from records that the epilogue or layout
+/// of an operator may exclude, and without the operators that only the plan has.
 /// Errors: kInvalidArgument if the used records exceed the limit.
 Status CheckLimit(const Plan& plan, const CompileOptions& options) {
   if (!options.prefer || options.prefer->shares.empty()) return {};
@@ -440,7 +475,7 @@ Status CheckLimit(const Plan& plan, const CompileOptions& options) {
     sum += report.limited.value_or(0);
   }
   if (sum <= options.prefer->limit * (1 + kRounding)) return {};
-  return InvalidArgument("--prefer: the records that this network can use come to " +
+  return InvalidArgument("prefer: the records that this network can use come to " +
                          ShortestDouble(sum) + " " + options.prefer->limited +
                          ", above the limit of " + ShortestDouble(options.prefer->limit) +
                          ": some operators cannot use what the limit was shared out by; a lower "

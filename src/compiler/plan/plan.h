@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -38,12 +39,23 @@ struct StreamKernel {
   std::vector<std::int32_t> operand_addends;
 };
 
+/// Kernel of an operator for a block of several entries of an open dimension. Its constants have
+/// the layouts of the kernel for one.
+struct BlockKernel {
+  std::int64_t entries = 1;
+  Program program;
+  double cost = 1;  ///< relative time of a block
+};
+
 /// Machine code or a grid computes the value.
 struct KernelStep {
   int kernel = -1;  ///< position in Plan::kernels
   bool int8 = false;
+  bool bfloat16 = false;             ///< multiplies pairs of bfloat16 at once (vdpbf16ps)
   std::int64_t winograd_tile = 0;    ///< as KernelLayouts has it
   std::int64_t winograd_kernel = 0;  ///< rows of the convolution's kernel, with tiles
+  /// For MakeOpenPlan; the kernel of one entry is the first.
+  std::vector<BlockKernel> blocks = {};
 };
 /// A device that leaves operators to the host computes the value.
 struct StreamStep {
@@ -76,6 +88,21 @@ struct PlanStep {
   bool copies() const { return std::holds_alternative<CopyStep>(action); }
 };
 
+/// Kernels of a step for any number of entries (OpenProgram).
+struct OpenStep {
+  std::vector<int> kernels;          ///< positions in OpenPlan::kernels; empty if the step copies
+  std::vector<std::uint8_t> choice;  ///< by size - 1: position in `kernels`; empty: the only one
+  bool has_entries = false;          ///< its result; the kernels then take their number
+  std::int64_t bytes_of_entry = 0;   ///< part of the step's bytes that each entry has
+};
+/// A plan for one entry as a plan for any number of entries.
+struct OpenPlan {
+  SizeRange range;
+  std::vector<Program> kernels;
+  std::vector<OpenStep> steps;    ///< of the plan, in order
+  std::vector<bool> has_entries;  ///< by buffer of the plan: it is larger by each entry
+};
+
 /// A model as kernels, memory and a list of steps: the input of code generation.
 struct Plan {
   Graph graph;  ///< optimized
@@ -90,6 +117,7 @@ struct Plan {
   std::uint64_t constant_hash = 0;  ///< of the constants; 0 while they are part of the library
   int transforms = 0;
   LayoutReport layouts;
+  std::optional<OpenPlan> open;  ///< set by MakeOpenPlan
 
   const Program& KernelOf(const KernelStep& step) const {
     return kernels[static_cast<std::size_t>(step.kernel)];
@@ -109,6 +137,10 @@ struct Plan {
 /// no contents, or if the records used exceed a preference's limit; those of the stores.
 Result<Plan> MakePlan(PartitionedGraph network, const CompileOptions& options,
                       const std::vector<StreamKernel>* streams = nullptr);
+
+/// Makes the kernels of plan.open for options.open: those of `plan`, each with a loop around it.
+/// Errors: kUnsupported naming the operator whose kernel cannot have that loop.
+Status MakeOpenPlan(Plan& plan, const CompileOptions& options);
 
 /// Assigns offsets to the buffers of the arena and to the constants. Buffers that are alive at the
 /// same time do not overlap. A step's result gets the place of an operand that it may overwrite, if

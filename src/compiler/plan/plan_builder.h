@@ -3,9 +3,11 @@
 #include <map>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "src/compiler/plan/block_kernels.h"
 #include "src/compiler/plan/choose_kernel.h"
 #include "src/compiler/plan/group_kernel.h"
 #include "src/compiler/plan/layouts.h"
@@ -47,6 +49,13 @@ class PlanBuilder {
     int buffer = -1;
   };
 
+  /// Kernel of an anchor.
+  struct AnchorChoice {
+    KernelChoice choice;
+    int kernel = -1;
+    std::vector<BlockKernel> blocks;  // of an open dimension
+  };
+
   // Groups (plan.cc).
   Result<Workload> AnchorOf(const FusedGroup& group) const;
   Status AddGroup(std::size_t number);
@@ -66,6 +75,8 @@ class PlanBuilder {
   /// or a store has a record of it. Returns false if nothing was added.
   Result<bool> AddTuned(const FusedGroup& group, const PhysicalLayout& layouts,
                         const GroupKernel& kernel);
+  /// Returns true if the target multiplies pairs of bfloat16.
+  bool MultipliesPairs() const;
   /// Adds the step of a kernel with these layouts. name: part of the kernel's symbol.
   Status AddListed(const FusedGroup& group, const PhysicalLayout& layouts,
                    const GroupKernel& kernel, Program program, PlanStep step,
@@ -102,6 +113,8 @@ class PlanBuilder {
   /// Returns the buffer of an input of an anchor's kernel. value: the node that it is made of.
   Result<int> InputBuffer(const Workload& workload, const KernelSignature& signature,
                           std::size_t input, int value);
+  /// Returns the buffer of a computed operand with one element per channel, padded to blocks.
+  Result<int> ChannelBuffer(const KernelParameter& parameter, int value);
   Status FinishOutputs();
   Status AddCopy(int node, int from, int to);
 
@@ -125,6 +138,7 @@ class PlanBuilder {
   Result<int> AddTransform(int node, const Stored& from, const PhysicalLayout& to);
   const Stored* Find(int node, const PhysicalLayout& layouts) const;
   int AddBuffer(BufferSpace space, std::int64_t bytes, int index = 0);
+  /// Returns the buffer of a constant with these contents, for all constants of this key.
   int AddConstant(const std::string& key, Tensor contents);
   void Store(int node, const PhysicalLayout& layouts, int buffer);
   /// Returns the number of the kernel with this code. A new one is named after `op`.
@@ -142,11 +156,11 @@ class PlanBuilder {
   const GroupLayout* layout_ = nullptr;      // of the current group
   std::vector<std::pair<Workload, std::string>> group_uses_;
   std::map<int, int> views_;  // reshaped values without a buffer: the values that they are views of
-  std::map<std::string, int> kernel_numbers_;    // by code
-  std::map<std::string, int> stream_numbers_;    // by workload and epilogue
-  std::map<std::string, int> constant_buffers_;  // by their contents
-  std::map<std::string, std::pair<KernelChoice, int>>
-      choices_;  // by workload and epilogue, with kernel
+  std::map<std::string, int> kernel_numbers_;                      // by code
+  std::map<std::string, int> stream_numbers_;                      // by workload and epilogue
+  std::map<std::string, int> constant_buffers_;                    // by source and layouts
+  std::unordered_multimap<std::uint64_t, int> constants_by_hash_;  // buffers
+  std::map<std::string, AnchorChoice> choices_;                    // by workload and epilogue
 };
 
 }  // namespace tilewright

@@ -27,7 +27,8 @@ bool PlanBuilder::HasParts(int buffer) const {
 
 Result<bool> PlanBuilder::AddInPlace(const FusedGroup& group, const PhysicalLayout& layouts) {
   const OpKind kind = graph_.node(group.output).op.kind;
-  if (!device_.machine_code || group.nodes.size() != 1) return false;
+  // Parts of values of several entries are no ranges of bytes.
+  if (!device_.machine_code || group.nodes.size() != 1 || options_.open) return false;
   if (kind != OpKind::kConcat && kind != OpKind::kSlice) return false;
   TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, layouts));
   return kind == OpKind::kConcat ? JoinInPlace(group, layouts, kernel)

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <set>
+#include <string_view>
 
+#include "src/base/hash.h"
 #include "src/compiler/plan/plan_builder.h"
 #include "src/schedule/lower/lower.h"
 #include "src/templates/registry.h"
@@ -44,6 +47,24 @@ void JoinImage(Operator& op, std::vector<std::int64_t>& shape) {
   join(op.attributes.new_shape, to);
 }
 
+/// Returns a hash of the size and of some bytes: constants with equal hashes are then compared.
+std::uint64_t SampleHash(const Tensor& tensor) {
+  constexpr std::size_t kSamples = 256, kBytes = 16;
+  const std::string_view bytes(reinterpret_cast<const char*>(tensor.data()),
+                               static_cast<std::size_t>(tensor.bytes()));
+  std::uint64_t hash = Mix64(bytes.size());
+  const std::size_t step = std::max(kBytes, bytes.size() / kSamples);
+  for (std::size_t at = 0; at < bytes.size(); at += step) {
+    hash = Fnv1a64(bytes.substr(at, kBytes), hash);
+  }
+  return hash;
+}
+
+bool SameContents(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.bytes() == b.bytes() &&
+         std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())) == 0;
+}
+
 }  // namespace
 
 int PlanBuilder::AddBuffer(BufferSpace space, std::int64_t bytes, int index) {
@@ -52,9 +73,18 @@ int PlanBuilder::AddBuffer(BufferSpace space, std::int64_t bytes, int index) {
 }
 
 int PlanBuilder::AddConstant(const std::string& key, Tensor contents) {
+  const std::uint64_t hash = SampleHash(contents);
+  const auto [first, last] = constants_by_hash_.equal_range(hash);
+  for (auto entry = first; entry != last; ++entry) {
+    const int index = plan_.buffers[static_cast<std::size_t>(entry->second)].index;
+    if (!SameContents(plan_.constants[static_cast<std::size_t>(index)], contents)) continue;
+    constant_buffers_.emplace(key, entry->second);
+    return entry->second;
+  }
   const int buffer =
       AddBuffer(BufferSpace::kConstant, contents.bytes(), static_cast<int>(plan_.constants.size()));
   plan_.constants.push_back(std::move(contents));
+  constants_by_hash_.emplace(hash, buffer);
   constant_buffers_.emplace(key, buffer);
   return buffer;
 }

@@ -84,6 +84,7 @@ ModelOperator OperatorOf(const Plan& plan, const PlanStep& step) {
                    step.layouts.layout,    step.report.macs, step.report.bytes};
   if (const KernelStep* kernel = step.kernel()) {
     op.int8 = kernel->int8;
+    op.bfloat16 = kernel->bfloat16;
     op.tolerance = ToleranceOf(plan.KernelOf(*kernel));
     op.winograd_tile = kernel->winograd_tile;
     op.winograd_kernel = kernel->winograd_kernel;

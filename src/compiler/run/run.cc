@@ -9,6 +9,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/memory.h"
+#include "src/base/text/plural.h"
 #include "src/compiler/emit/model_tables.h"
 #include "src/compiler/plan/physical_layout.h"
 #include "src/graph/ir/quantization_map.h"
@@ -42,14 +43,14 @@ std::int64_t BytesOf(const std::vector<ModelValue>& values) {
   return bytes;
 }
 
-struct Observation {
+struct ObserveContext {
   const std::vector<ModelOperator>* operators;
   const std::function<Status(std::size_t, Tensor)>* observe;
   Status status;
 };
 
 std::int32_t Observe(void* context, std::int64_t step, const void* result, double) {
-  auto* observation = static_cast<Observation*>(context);
+  auto* observation = static_cast<ObserveContext*>(context);
   const auto index = static_cast<std::size_t>(step);
   const ModelOperator& op = (*observation->operators)[index];
   auto tensor = ToLogical(op.result.type, {op.logical_layout, op.layout}, result);
@@ -90,7 +91,8 @@ std::vector<ModelValue> ValuesOf(const Graph& graph, const std::vector<int>& nod
 
 Status RunnableNetwork::CheckInputs(std::span<const Tensor> inputs) const {
   if (inputs.size() != inputs_.size()) {
-    return InvalidArgument(fmt::format("{} inputs, expected {}", inputs.size(), inputs_.size()));
+    return InvalidArgument(
+        fmt::format("{}, expected {}", Counted(std::ssize(inputs), "input"), inputs_.size()));
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].type() == inputs_[i].type) continue;
@@ -113,6 +115,7 @@ std::string ModelOperator::Description() const {
 }
 
 double ModelOperator::ProductShare() const {
+  if (bfloat16) return 0.5;  // two take the time of one of float32
   // Libraries of 1.1 and earlier do not store the kernel; nearly all of them have 3 x 3.
   constexpr std::int64_t kUsualKernel = 3;
   return WinogradProductShare(winograd_tile, winograd_kernel > 0 ? winograd_kernel : kUsualKernel);
@@ -122,6 +125,12 @@ Status ModelLibrary::Load() {
   name_ = model_->name;
   target_ = model_->target;
   threads_ = static_cast<int>(model_->threads);
+  TW_RETURN_IF_ERROR(LoadTables());
+  return LoadQuantizationMap();
+}
+
+Status ModelLibrary::LoadTables() {
+  operators_.clear();
   TW_ASSIGN_OR_RETURN(inputs_, ValuesOf(model_->inputs, model_->input_count));
   TW_ASSIGN_OR_RETURN(outputs_, ValuesOf(model_->outputs, model_->output_count));
   const std::int64_t arena_bytes = on_gpu() ? 0 : model_->arena_bytes;
@@ -135,10 +144,38 @@ Status ModelLibrary::Load() {
     TW_ASSIGN_OR_RETURN(auto result, ValueOf(*step.result));
     operators_.push_back({std::move(result), step.op, step.logical_layout, step.layout, step.macs,
                           step.bytes, (step.flags & 1) != 0, tolerance});
+    operators_.back().bfloat16 = (step.flags & 2) != 0;
     operators_.back().winograd_tile = step.flags >> 8 & 0xff;
     operators_.back().winograd_kernel = step.flags >> 16 & 0xff;
   }
-  return LoadQuantizationMap();
+  return Status();
+}
+
+Status ModelLibrary::SetSize(const std::string& dimension, std::int64_t size) {
+  TW_RETURN_IF_ERROR(SetModelSize(loaded_, dimension, size));
+  return LoadTables();
+}
+
+Status ModelLibrary::Resize(std::int64_t size) {
+  if (open_dimension() == nullptr) return InvalidArgument(name_ + " has no open dimension");
+  TW_RETURN_IF_ERROR(ModelStatus(loaded_, loaded_.open.resize(model_, size)));
+  return LoadTables();
+}
+
+Status ModelLibrary::FitSize(std::span<const ModelValue> inputs) {
+  const TwOpenDimension* open = open_dimension();
+  if (open == nullptr || inputs.size() != inputs_.size()) return Status();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const TensorType &wanted = inputs[i].type, &now = inputs_[i].type;
+    if (wanted == now || wanted.shape.size() != now.shape.size()) continue;
+    for (std::int64_t v = 0; v < open->value_count; ++v) {
+      const TwOpenValue& value = open->values[v];
+      if (value.value != &model_->inputs[i] || value.extent == nullptr) continue;
+      const auto axis = static_cast<std::size_t>(value.extent - value.value->shape);
+      return SetSize(open->name, wanted.shape[axis] / value.entry_extent);
+    }
+  }
+  return Status();
 }
 
 // Older libraries have neither symbol.
@@ -189,7 +226,7 @@ Result<std::vector<Tensor>> ModelLibrary::RunWithHooks(std::span<const Tensor> i
                                                        const OnBegin& begin,
                                                        const OnResult& observe) const {
   std::vector<Tensor> outputs = MakeOutputs(outputs_);
-  Observation observation{&operators_, &observe, Status()};
+  ObserveContext observation{&operators_, &observe, Status()};
   if (observe != nullptr) {
     TW_RETURN_IF_ERROR(RunRaw(inputs, outputs, Observe, &observation));
   } else if (begin != nullptr) {

@@ -37,11 +37,13 @@ struct ModelOperator {
   std::optional<double> tolerance = std::nullopt;
   /// The reference evaluator computed it: nothing to compare.
   bool is_reference = false;
+  bool bfloat16 = false;             ///< it multiplies pairs of bfloat16 at once
   std::string kernel = {};           ///< symbol, if known
   std::int64_t winograd_tile = 0;    ///< as KernelLayouts has it
   std::int64_t winograd_kernel = 0;  ///< rows of the convolution's kernel, with tiles; 0: unknown
 
-  /// Returns the products that its kernel computes for each of `macs`; see WinogradProductShare.
+  /// Returns the products that its kernel computes for each of `macs` (see WinogradProductShare),
+  /// in the time that one of float32 takes.
   double ProductShare() const;
   /// Returns `op`, with the algorithm if the operator does not imply it.
   std::string Description() const;
@@ -107,6 +109,17 @@ class ModelLibrary final : public RunnableNetwork {
   int variants() const { return VariantCount(loaded_.library); }
 
   const std::string& target() const { return target_; }
+  /// Returns the open dimension; null if all sizes are fixed. The library begins with the least
+  /// size.
+  const TwOpenDimension* open_dimension() const { return loaded_.open.dimension; }
+  /// Sets the size of the open dimension; inputs(), outputs() and operators() are then of this
+  /// size. Errors: those of SetModelSize.
+  Status SetSize(const std::string& dimension, std::int64_t size);
+  /// As SetSize, with the size at which the inputs have these types. Does nothing without an open
+  /// dimension, or if no size gives them. Errors: those of SetSize.
+  Status FitSize(std::span<const ModelValue> inputs);
+  /// As SetSize, from 1 to the largest size, for checks (TwModelResize).
+  Status Resize(std::int64_t size);
   /// Returns the quantization parameters of inputs and results, as far as the source graph stated
   /// them.
   const QuantizationMap& quantization_map() const { return quantization_map_; }
@@ -135,6 +148,7 @@ class ModelLibrary final : public RunnableNetwork {
   ModelLibrary(LoadedModel loaded, int set)
       : loaded_(std::move(loaded)), model_(loaded_.functions.model), set_(set) {}
   Status Load();
+  Status LoadTables();
   Status LoadQuantizationMap();
   Result<std::vector<Tensor>> RunWithHooks(std::span<const Tensor> inputs, const OnBegin& begin,
                                            const OnResult& observe) const override;

@@ -1,5 +1,5 @@
-// Steps of a VTA and its host: operands as tensors, one launch of the simulator per stream step,
-// host steps by the reference evaluator.
+// Execution of a plan for a VTA and its host: one simulator launch per stream step; the reference
+// evaluator computes host steps.
 
 #include "src/compiler/run/vta_run.h"
 

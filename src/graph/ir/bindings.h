@@ -12,7 +12,7 @@
 
 namespace tilewright {
 
-/// Sizes and values that the user gives for what a model file leaves open.
+/// Sizes and values, given by the user, of dimensions and inputs that a model file leaves open.
 struct Bindings {
   /// Constant value of an input.
   struct Value {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "src/base/json.h"
+#include "src/base/text/plural.h"
 #include "src/tensor/workload.h"
 
 namespace tilewright {
@@ -55,6 +56,18 @@ Json ValuesToJson(const std::vector<std::pair<std::string, TensorType>>& values)
   return list;
 }
 
+/// Formats a number with an SI prefix: in `scale` (1e6 or 1e9) with these decimals, or if it is
+/// less than a tenth of it, in the largest prefix that it reaches: "11.69 M", "1.20 k", "830".
+std::string Scaled(std::int64_t number, double scale, int decimals, const char* unit = "") {
+  constexpr double kGiga = 1e9, kMega = 1e6, kKilo = 1e3;
+  const auto value = static_cast<double>(number);
+  if (value < scale / 10 && scale > kMega) scale = kMega;
+  if (value < scale / 10) scale = kKilo;
+  if (value < kKilo) return fmt::format("{}{}{}", number, *unit != 0 ? " " : "", unit);
+  const char* prefix = scale >= kGiga ? "G" : scale >= kMega ? "M" : "k";
+  return fmt::format("{:.{}f} {}{}", value / scale, decimals, prefix, unit);
+}
+
 }  // namespace
 
 std::string DescribeGraph(const Graph& graph) {
@@ -68,11 +81,12 @@ std::string DescribeGraph(const Graph& graph) {
   for (const auto& [name, type] : summary.outputs) {
     text += fmt::format("output      {} {}\n", name, type.ToString());
   }
-  text += fmt::format(
-      "parameters  {:.2f} M in {:.1f} MB{}\n", static_cast<double>(summary.parameters) / 1e6,
-      static_cast<double>(summary.parameter_bytes) / 1e6,
-      summary.missing == 0 ? "" : fmt::format(" ({} constants without contents)", summary.missing));
-  text += fmt::format("MACs        {:.3f} G\n", static_cast<double>(summary.macs) / 1e9);
+  text += fmt::format("parameters  {} in {}{}\n", Scaled(summary.parameters, 1e6, 2),
+                      Scaled(summary.parameter_bytes, 1e6, 1, "B"),
+                      summary.missing == 0
+                          ? ""
+                          : " (" + Counted(summary.missing, "constant") + " without contents)");
+  text += "MACs        " + Scaled(summary.macs, 1e9, 3) + "\n";
   text += fmt::format("operators   {}\n", summary.operator_count);
   for (const auto& [name, count] : summary.operators) {
     text += fmt::format("  {:<20} {:>5}\n", name, count);

@@ -61,6 +61,10 @@ std::string_view SourceName(std::string_view value_name) {
                                                                : value_name.substr(0, separator);
 }
 
+std::string NameOfPart(const std::string& name, std::string_view part) {
+  return name + (SourceName(name) == name ? "#" : ".") + std::string(part);
+}
+
 bool IsLocalName(std::string_view value_name) {
   const bool number =
       value_name.size() > 1 && value_name[0] == '%' && value_name[1] >= '0' && value_name[1] <= '9';
@@ -207,6 +211,7 @@ Graph Graph::CloneWithout(std::int64_t max_elements) const {
   clone.origins = origins;
   clone.notes = notes;
   clone.synthetic_constants = synthetic_constants;
+  clone.precision = precision;
   clone.binding_options = binding_options;
   clone.nodes_ = nodes_;
   clone.outputs_ = outputs_;

@@ -50,6 +50,9 @@ Status CheckTensorType(const TensorType& type);
 
 /// Returns the name of the source value that a name belongs to: "r0" for "r0" and for "r0#0".
 std::string_view SourceName(std::string_view value_name);
+/// Returns a name for a value that a pass makes beside the value `name`: "r0#flat1" for "flat1",
+/// and "r0#0.flat1" if the name has a part already.
+std::string NameOfPart(const std::string& name, std::string_view part);
 
 /// Returns true if a name has a meaning only within its file: "%26", a number in a listing, or
 /// "r0#1", an intermediate value.
@@ -67,6 +70,12 @@ struct QuantizationParams {
 
 /// Quantization parameters by value name.
 using QuantizationMap = std::map<std::string, QuantizationParams, std::less<>>;
+
+/// Number format of the operands of matrix products and convolutions, and of values in memory.
+enum class Precision : std::uint8_t {
+  kAsInModel,   ///< the types of the model
+  kAsBFloat16,  ///< float32 operands are rounded to bfloat16; sums and epilogues stay float32
+};
 
 /// Data-flow graph in topological order: a node's inputs have smaller ids. A node's id is its
 /// position. Every operator has one result; an importer splits a source operator with several
@@ -89,6 +98,8 @@ class Graph {
   std::int64_t synthetic_constants = 0;
   /// Command-line options that chose among several readings of the file ("--dim height=320").
   std::vector<std::string> binding_options;
+  /// Applied by Partition for CPUs.
+  Precision precision = Precision::kAsInModel;
 
   int AddInput(std::string value_name, TensorType type);
   /// Adds a constant. Its contents are missing if the source has no payload: see SeedConstants.
@@ -158,6 +169,7 @@ enum class Requantize : std::uint8_t {
 struct LoadOptions {
   Requantize requantize = Requantize::kByFloat;
   Bindings bindings = {};
+  Precision precision = Precision::kAsInModel;
   /// Ignore bindings of names that the file does not have, as for another export of the model.
   bool ignore_unknown_names = false;
 };

@@ -62,6 +62,11 @@ bool IsBinaryElementwise(const Node& node) {
   return node.kind == NodeKind::kOperator && IsElementwise(node.op.kind) && node.inputs.size() == 2;
 }
 
+bool Commutes(OpKind kind) {
+  return kind == OpKind::kAdd || kind == OpKind::kMul || kind == OpKind::kMax ||
+         kind == OpKind::kMin;
+}
+
 int SingleUser(const Graph& graph, const std::vector<std::vector<int>>& users, int id) {
   const std::vector<int>& readers = users[static_cast<std::size_t>(id)];
   if (readers.size() != 1 || std::ranges::find(graph.outputs(), id) != graph.outputs().end()) {

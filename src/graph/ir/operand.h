@@ -28,6 +28,8 @@ std::size_t RowWiseDimensions(const Operator& op, std::size_t rank);
 
 /// Returns true for an elementwise operator with two inputs.
 bool IsBinaryElementwise(const Node& node);
+/// Returns true if an operator's two inputs can be exchanged.
+bool Commutes(OpKind kind);
 
 /// Returns the only operator that reads a value; -1 if it has several uses or is an output of the
 /// graph. `users` is Graph::Users().

@@ -37,6 +37,12 @@ Result<int> Rewriter::CopyAs(int old_id, Operator op, std::vector<int> inputs) {
   return id;
 }
 
+Result<int> Rewriter::AddCast(const std::string& name, DataType to, int value) {
+  Operator cast{OpKind::kCast, {}};
+  cast.attributes.dtype = to;
+  return result_.AddOperator(name, std::move(cast), {value});
+}
+
 Graph Rewriter::Finish() {
   std::vector<int> outputs;
   for (int id : source_.outputs()) outputs.push_back(At(id));

@@ -18,6 +18,7 @@ class Rewriter {
     result_.notes = source_.notes;
     result_.origins = source_.origins;
     result_.synthetic_constants = source_.synthetic_constants;
+    result_.precision = source_.precision;
     result_.binding_options = source_.binding_options;
   }
 
@@ -31,6 +32,8 @@ class Rewriter {
   Status Copy(int old_id);
   /// Adds operator `op` with the name, source name, annotation and site of an old node.
   Result<int> CopyAs(int old_id, Operator op, std::vector<int> inputs);
+  /// Adds a cast of a value of the new graph.
+  Result<int> AddCast(const std::string& name, DataType to, int value);
   /// Sets the outputs, prunes the graph and returns it.
   Graph Finish();
 

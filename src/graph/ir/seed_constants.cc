@@ -12,8 +12,8 @@
 namespace tilewright {
 namespace {
 
-// Returns the number of products per result: the product of all dimensions but the first, or, for a
-// convolution kernel, of all but its output channels.
+// Returns the fan-in (products per result): the product of all dimensions except the first, or, for
+// a convolution kernel, except the output channels.
 std::int64_t FanOf(const Graph& graph, int id, const std::vector<int>& users) {
   const TensorType& type = graph.node(id).type;
   if (type.shape.empty()) return 1;

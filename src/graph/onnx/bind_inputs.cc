@@ -12,6 +12,7 @@
 #include "src/base/printable.h"
 #include "src/base/strings.h"
 #include "src/graph/onnx/declared_shapes.h"
+#include "src/graph/onnx/storage_types.h"
 
 namespace tilewright {
 namespace {
@@ -302,8 +303,11 @@ class InputBinder {
           "it has no element type; infer the types when exporting (in Python: "
           "onnx.shape_inference.infer_shapes), or give the exporter an example input");
     }
-    TW_ASSIGN_OR_RETURN(auto dtype, DataTypeOfOnnx(proto.elem_type()));
-    BoundInput bound{input.name(), {{}, dtype}, {}};
+    const StorageType* stored = StorageTypeOf(proto.elem_type());
+    const bool bfloat = stored != nullptr && IsBFloat16(*stored);
+    TW_ASSIGN_OR_RETURN(auto dtype,
+                        bfloat ? Result<DataType>(kFloat32) : DataTypeOfOnnx(proto.elem_type()));
+    BoundInput bound{input.name(), {{}, dtype}, {}, bfloat};
     if (const auto shape = shapes_.find(input.name()); shape != shapes_.end()) {
       bound.type.shape = shape->second;
     } else {

@@ -14,6 +14,7 @@ struct BoundInput {
   std::string name;
   TensorType type;
   std::optional<Tensor> value;  ///< constant value, if the options bind one
+  bool bfloat16 = false;        ///< in the file; here float32
 };
 
 /// Returns the graph's inputs (initializers excluded) with the sizes and values of `options`

@@ -40,6 +40,7 @@ std::span<const OnnxHandlerEntry> RuntimeQLinearHandlers();
 std::span<const OnnxHandlerEntry> RuntimeFusedHandlers();
 std::span<const OnnxHandlerEntry> RuntimeEmbeddingHandlers();
 std::span<const OnnxHandlerEntry> RuntimeAttentionHandlers();
+std::span<const OnnxHandlerEntry> RuntimeBlockHandlers();
 std::span<const OnnxHandlerEntry> RuntimeDynamicHandlers();
 std::span<const OnnxHandlerEntry> RuntimeRecurrentHandlers();
 /// Handlers of ONNX's domain for classical models, kMlDomain.

@@ -201,6 +201,7 @@ Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport
     } else {
       id = import.graph.AddInput(input.name, std::move(input.type));
     }
+    if (input.bfloat16) import.graph.precision = Precision::kAsBFloat16;
     import.values.emplace(input.name, id);
     import.names.insert(import.graph.node(id).name);
   }
@@ -222,7 +223,8 @@ Result<int> OutputOf(const GraphProto& graph, const std::string& name, OnnxImpor
   if (!made) return InvalidArgument("graph output '" + name + "' is computed by no node");
   auto id = import.Value(name);
   if (!id.ok()) return id.status().WithContext("graph output '" + name + "'");
-  if (const auto stored = import.stored.find(*id); stored != import.stored.end()) {
+  if (const auto stored = import.stored.find(*id);
+      stored != import.stored.end() && !IsBFloat16(*stored->second)) {
     return Unsupported("graph output '" + name + "' has element type " +
                        std::string(stored->second->name) +
                        ", which outputs cannot have; expected a Cast after it");
@@ -600,6 +602,11 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
     }
   }
   if (!diagnostics.empty()) return diagnostics.ToStatus();
+  if (import.graph.precision == Precision::kAsBFloat16) {
+    import.graph.notes.emplace_back(
+        "the file computes in bfloat16: products of bfloat16, everything else in float32, inputs "
+        "and outputs too");
+  }
   return Prune(std::move(import.graph));
 }
 

@@ -12,8 +12,8 @@ constexpr std::size_t kMaxOpenNamed = 4;     // inputs with open sizes; a cache 
 constexpr std::size_t kMaxOptionsNamed = 8;  // options that would bind them
 
 // Returns for example "a, b and 3 more".
-std::string OperatorListOf(const std::vector<std::string>& texts, std::size_t most,
-                           std::string_view link, std::string_view what) {
+std::string JoinLimited(const std::vector<std::string>& texts, std::size_t most,
+                        std::string_view link, std::string_view what) {
   std::string list;
   for (std::size_t i = 0; i < std::min(most, texts.size()); ++i) {
     list += (i == 0 ? std::string() : std::string(link)) + texts[i];
@@ -80,13 +80,13 @@ std::string ImportDiagnostics::OperatorText() const {
     counted.push_back(op + " (" + std::to_string(known.nodes) +
                       (known.nodes == 1 ? " node)" : " nodes)"));
   }
-  return text + OperatorListOf(counted, kMaxOperatorsNamed, ", ", " more") + hints;
+  return text + JoinLimited(counted, kMaxOperatorsNamed, ", ", " more") + hints;
 }
 
 std::string ImportDiagnostics::OpenText() const {
-  return OperatorListOf(open_, kMaxOpenNamed, "; ", " more inputs") +
+  return JoinLimited(open_, kMaxOpenNamed, "; ", " more inputs") +
          ": no fixed size; give the sizes that the network is to run with: " +
-         OperatorListOf(options_, kMaxOptionsNamed, " ", " more");
+         JoinLimited(options_, kMaxOptionsNamed, " ", " more");
 }
 
 Status ImportDiagnostics::ToStatus() const {

@@ -182,15 +182,53 @@ Status AddConstants(const GraphProto& graph, const std::string& prefix, const st
   return Status();
 }
 
+// Returns the contents of a large Constant; null for other nodes. Steps of a loop share them as
+// they share the body's initializers.
+const onnx::TensorProto* LargeConstant(const NodeProto& node) {
+  constexpr std::int64_t kMinElements = 1024;
+  const bool constant = node.op_type() == "Constant" && node.domain().empty() &&
+                        node.output_size() == 1 && node.attribute_size() == 1;
+  if (!constant || node.attribute(0).name() != "value" || !node.attribute(0).has_t()) {
+    return nullptr;
+  }
+  const onnx::TensorProto& tensor = node.attribute(0).t();
+  if (tensor.data_type() == onnx::TensorProto::STRING) return nullptr;
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : tensor.dims()) {
+    if (extent <= 0) return nullptr;
+    elements = std::min(elements, kMinElements) * std::min(extent, kMinElements);
+  }
+  return elements >= kMinElements ? &tensor : nullptr;
+}
+
+// Adds the initializers and large constants of a body, which its steps share.
+Status AddConstantsOfBody(const GraphProto& body, const std::string& prefix, Names& names,
+                          OnnxImport& import) {
+  TW_RETURN_IF_ERROR(AddConstants(body, prefix, "its body", names, import));
+  for (const NodeProto& node : body.node()) {
+    const onnx::TensorProto* contents = LargeConstant(node);
+    if (contents == nullptr) continue;
+    const std::string& inner = node.output(0);
+    const std::string name = prefix + inner;
+    if (!names.emplace(inner, name).second || !import.initializers.emplace(name, contents).second) {
+      return InvalidArgument("value '" + inner + "' of its body is defined twice");
+    }
+    import.used_names.insert(name);
+  }
+  return Status();
+}
+
 // Adds a copy of the nodes of a body. Names of their results get the prefix `own`.
 void AddBody(const GraphProto& body, const std::string& own, Names& names,
              std::vector<NodeProto>& nodes, OnnxImport& import) {
   for (const NodeProto& inner : body.node()) {
+    if (LargeConstant(inner) != nullptr) continue;
     for (const std::string& output : inner.output()) {
       if (!output.empty()) names.insert_or_assign(output, own + output);
     }
   }
   for (const NodeProto& inner : body.node()) {
+    if (LargeConstant(inner) != nullptr) continue;
     NodeProto& copy = nodes.emplace_back(inner);
     RenameValues(copy, names);
     import.used_names.insert(copy.output().begin(), copy.output().end());
@@ -352,7 +390,7 @@ Result<std::vector<NodeProto>> UnrollScan(const NodeProto& node, const GraphProt
   }
   const std::string prefix = FreshPrefix(node, import);
   Names constants;
-  TW_RETURN_IF_ERROR(AddConstants(body, prefix, "its body", constants, import));
+  TW_RETURN_IF_ERROR(AddConstantsOfBody(body, prefix, constants, import));
   std::vector<std::string> state(node.input().begin(), node.input().begin() + states);
   std::vector<std::vector<std::string>> made(static_cast<std::size_t>(results));
   std::vector<NodeProto> nodes;
@@ -410,7 +448,7 @@ Result<std::vector<NodeProto>> UnrollSequenceMap(const NodeProto& node, const Gr
   }
   const std::string prefix = FreshPrefix(node, import);
   Names constants;
-  TW_RETURN_IF_ERROR(AddConstants(body, prefix, "its body", constants, import));
+  TW_RETURN_IF_ERROR(AddConstantsOfBody(body, prefix, constants, import));
   results.assign(static_cast<std::size_t>(node.output_size()), {});
   std::vector<NodeProto> nodes;
   for (std::size_t step = 0; step < steps.size(); ++step) {
@@ -446,7 +484,7 @@ Result<LoopUnroller> LoopUnroller::Of(const NodeProto& node, const GraphProto& b
   loop.condition_ = node.input(1);
   loop.carried_.assign(node.input().begin() + kBeside, node.input().end());
   loop.lists_.resize(static_cast<std::size_t>(lists));
-  TW_RETURN_IF_ERROR(AddConstants(body, loop.prefix_, "its body", loop.constants_, import));
+  TW_RETURN_IF_ERROR(AddConstantsOfBody(body, loop.prefix_, loop.constants_, import));
   onnx::TensorProto& going_on = import.made.emplace_back();
   going_on.set_name(loop.prefix_ + "true");
   going_on.set_data_type(onnx::TensorProto::BOOL);

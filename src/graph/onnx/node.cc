@@ -31,6 +31,7 @@ constexpr std::string_view kHandingOn[] = {"Expand",  "Flatten",   "Gather",   "
 // Returns whether an operator accepts a storage type for input `index`.
 bool AcceptsStorageTypes(std::string_view op_type, int index) {
   if (op_type == "DequantizeLinear") return index != 1;
+  if (op_type == "GatherBlockQuantized") return index == 0 || index == 3;
   if (op_type == "Shape" || op_type == "Size" || op_type == "CastLike") return true;
   if (index != 0) return false;
   return op_type == "Cast" || std::ranges::find(kHandingOn, op_type) != std::end(kHandingOn);
@@ -135,9 +136,25 @@ const QuantizedValue* OnnxNode::FindQuantized(int id) const {
   return found == import_.quantized_values.end() ? nullptr : &found->second;
 }
 
+const DequantizedBlocks* OnnxNode::FindBlocks(int id) const {
+  const auto found = import_.dequantized_blocks.find(id);
+  return found == import_.dequantized_blocks.end() ? nullptr : &found->second;
+}
+
 bool OnnxNode::ReserveTries(std::int64_t numbers) {
   if (numbers > OnnxImport::kMaxTries - import_.tries) return false;
   import_.tries += numbers;
+  return true;
+}
+
+bool OnnxNode::ReserveRepacked(int id) {
+  const bool fill = graph().Fill(id) != nullptr;
+  if (!fill && (Contents(id) == nullptr || import_.repacked.insert(id).second)) return true;
+  const std::int64_t bytes = TypeOf(id).bytes();
+  std::int64_t& used = fill ? import_.constant_bytes : import_.repacked_bytes;
+  const std::int64_t most = fill ? OnnxImport::kMaxConstantBytes : OnnxImport::kMaxRepackedBytes;
+  if (bytes > most - used) return false;
+  used += bytes;
   return true;
 }
 
@@ -278,7 +295,7 @@ void OnnxNode::RejectUnread() {
 
 bool OnnxNode::HasInput(int index) {
   read_inputs_.insert(index);
-  return index < input_count() && !proto_.input(index).empty();
+  return index >= 0 && index < input_count() && !proto_.input(index).empty();
 }
 
 int OnnxNode::Input(int index) {
@@ -308,6 +325,10 @@ int OnnxNode::AnyInput(int index) {
   }
   const auto stored = import_.stored.find(*id);
   if (stored != import_.stored.end() && !AcceptsStorageTypes(op_type(), index)) {
+    if (IsBFloat16(*stored->second)) {
+      import_.graph.precision = Precision::kAsBFloat16;
+      return *id;
+    }
     FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) +
                     ") has element type " + std::string(stored->second->name) +
                     ", which is a storage type; expected a Cast or DequantizeLinear before it");

@@ -31,6 +31,14 @@ struct QuantizedValue {
   QuantizationParams quantization_params;
 };
 
+/// Constant that DequantizeLinear converts to floats with a scale for each block along one axis.
+struct DequantizedBlocks {
+  int integers = -1, scales = -1, zeros = -1;  ///< nodes; zeros: -1 if absent
+  std::int64_t axis = 0, block = 0;
+  int bits = 8;          ///< of an integer
+  std::int64_t low = 0;  ///< smallest integer of the type
+};
+
 /// Shapes by value name (declared_shapes.h).
 using DeclaredShapes = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
 
@@ -62,9 +70,16 @@ struct OnnxImport {
   /// can request many large constants.
   std::int64_t constant_bytes = 0;
   static constexpr std::int64_t kMaxConstantBytes = std::int64_t{1} << 28;
+  /// Constants whose contents were repacked (block_weights.h), and the bytes of repeated uses,
+  /// which are copies: at most kMaxRepackedBytes.
+  std::set<int> repacked;
+  std::int64_t repacked_bytes = 0;
+  static constexpr std::int64_t kMaxRepackedBytes = std::int64_t{1} << 31;
   /// Float values that are represented by integers of another node: results of DequantizeLinear and
   /// products of such values.
   std::map<int, QuantizedValue> quantized_values;
+  /// Results of DequantizeLinear with blocks.
+  std::map<int, DequantizedBlocks> dequantized_blocks;
   /// Values with a storage type: constants, results of casts to a storage type, and results of
   /// operators that pass such elements on.
   std::map<int, const StorageType*> stored;
@@ -126,6 +141,11 @@ class OnnxNode {
   const QuantizedValue* FindQuantized(int id) const;
   void SetQuantized(int id, QuantizedValue quantized) {
     import_.quantized_values.insert_or_assign(id, std::move(quantized));
+  }
+  /// Returns the blocks that a value was converted from; null if there are none.
+  const DequantizedBlocks* FindBlocks(int id) const;
+  void SetBlocks(int id, const DequantizedBlocks& blocks) {
+    import_.dequantized_blocks.insert_or_assign(id, blocks);
   }
   /// Records the quantization parameters of the graph's input or output `index`.
   void DescribeInput(int index, QuantizationParams quantization_params);
@@ -233,6 +253,14 @@ class OnnxNode {
   /// Adds a constant that the importer created. Errors: the total size of these constants is too
   /// large.
   int EmitConstant(Tensor contents);
+  /// Counts a constant that is about to be read for EmitRepacked: contents of the file once free of
+  /// charge, then as copies; fills like constants of the importer. Returns false and counts nothing
+  /// if there are too many bytes.
+  bool ReserveRepacked(int id);
+  /// Adds a constant of the file in another layout. Its size does not count.
+  int EmitRepacked(Tensor contents) {
+    return ok() ? import_.graph.AddConstant(PartName(), std::move(contents)) : -1;
+  }
   /// Adds a constant with all elements equal to `fill`.
   int EmitFilled(TensorType type, double fill);
   /// Makes `id` output `index` of this node. The value gets the output's name.

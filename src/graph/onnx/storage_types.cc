@@ -33,6 +33,8 @@ const StorageType* StorageTypeOf(std::int32_t code) {
   return found == kStorageTypes.end() ? nullptr : &*found;
 }
 
+bool IsBFloat16(const StorageType& type) { return type.name == "bfloat16"; }
+
 double StorageValue(const StorageType& type, std::uint32_t bits) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const auto top = std::uint32_t{1} << (type.bits - 1);

@@ -29,6 +29,8 @@ struct StorageType {
 
 /// Returns null for ordinary element types and for unknown codes.
 const StorageType* StorageTypeOf(std::int32_t code);
+/// Returns true for bfloat16, which operators compute in float32: see Precision.
+bool IsBFloat16(const StorageType& type);
 /// Returns the value of one element.
 double StorageValue(const StorageType& type, std::uint32_t bits);
 /// Returns the number of bytes of that many packed elements.

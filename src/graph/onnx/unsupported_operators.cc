@@ -25,6 +25,17 @@ std::string_view HintFor(std::string_view op_type) {
     return "; export it without ONNX Runtime's fusions, as DynamicQuantizeLinear and "
            "MatMulInteger, or quantize statically, with calibration data";
   }
+  if (op_type.starts_with("com.microsoft.") &&
+      (op_type.find("NBits") != op_type.npos || op_type.find("Bnb4") != op_type.npos)) {
+    return "; its weights of a few bits exist in ONNX Runtime only, and another operator set does "
+           "not help: take the model as it was before that weight quantization, and quantize it "
+           "to 8 bits (tilewright quantize, or ONNX Runtime in the QDQ format)";
+  }
+  if (op_type.starts_with("com.microsoft.")) {
+    return "; ONNX Runtime's optimizer and its model exporters make such operators, and another "
+           "operator set does not help: take the model as it was before that, as torch.onnx.export "
+           "writes it";
+  }
   if (op_type == "ai.onnx.ml.ZipMap") {
     return "; ZipMap returns maps of class names, which are not tensors: convert the classifier "
            "without it (skl2onnx: options={'zipmap': False}), so that its probabilities are one "

@@ -56,6 +56,11 @@ void FillSites(PartitionedGraph& network) {
     PartitionSite& site = network.sites[static_cast<std::size_t>(number)];
     site.node = *group.anchor;
     site.epilogue = group.epilogue;
+    const Node& node = network.graph.node(*group.anchor);
+    const bool same = network.graph.precision == Precision::kAsInModel;
+    if (same && node.op.kind != OpKind::kBatchMatmul) continue;
+    site.workload = Workload::FromOperator(node.op, network.graph.node(node.inputs[0]).type,
+                                           network.graph.node(node.inputs[1]).type);
   }
 }
 
@@ -67,10 +72,23 @@ Result<PartitionedGraph> PartitionOperators(Graph operators, const PartitionRule
   network.sites = NumberSites(operators);
   TW_ASSIGN_OR_RETURN(network.graph, Optimize(std::move(operators), extent));
   TW_ASSIGN_OR_RETURN(network.groups, FuseGroups(network.graph, rule.fuse));
+  if (rule.machine_code) {
+    TW_ASSIGN_OR_RETURN(network.graph, ReadColumns(std::move(network.graph), network.groups));
+    TW_ASSIGN_OR_RETURN(network.groups, FuseGroups(network.graph, rule.fuse));
+  }
   if (rule.wide_half) {
     TW_ASSIGN_OR_RETURN(auto wide, WidenHalf(std::move(network.graph), std::move(network.groups)));
     network.graph = std::move(wide.graph);
     network.groups = std::move(wide.groups);
+  }
+  if (network.graph.precision == Precision::kAsBFloat16) {
+    if (!rule.machine_code) {
+      return Unsupported("precision bfloat16: only for CPUs, which have kernels for it");
+    }
+    TW_ASSIGN_OR_RETURN(auto narrow,
+                        NarrowToBFloat16(std::move(network.graph), std::move(network.groups)));
+    network.graph = std::move(narrow.graph);
+    network.groups = std::move(narrow.groups);
   }
   FillSites(network);
   return network;
@@ -83,9 +101,10 @@ Result<PartitionedGraph> Partition(Graph graph, const PartitionRule& rule) {
   return PartitionOperators(std::move(operators), rule, FoldExtent::kAll);
 }
 
-Result<PartitionedGraph> PartitionWithoutContents(const Graph& operators, FuseRule fuse) {
-  return PartitionOperators(operators.CloneWithout(kSmallConstant),
-                            {.wide_half = false, .fuse = fuse}, FoldExtent::kSmall);
+Result<PartitionedGraph> PartitionWithoutContents(const Graph& operators, PartitionRule rule) {
+  rule.wide_half = false;
+  rule.reduced_range_weights = false;
+  return PartitionOperators(operators.CloneWithout(kSmallConstant), rule, FoldExtent::kSmall);
 }
 
 Result<PartitionedGraph> Partition(Graph graph, const Target& target, bool fuse_residuals) {

@@ -13,8 +13,8 @@ namespace tilewright {
 
 /// Which operators of a graph become one kernel on a kind of target.
 struct PartitionRule {
-  /// Kernels are machine code: transposed convolutions that are 1x1 convolutions become those
-  /// (SplitTransposed). Other targets have no loops over steps (UnrollRecurrences).
+  /// Kernels are machine code: transposed convolutions become convolutions (SplitTransposed). Other
+  /// targets have no loops over steps (UnrollRecurrences).
   bool machine_code = true;
   /// Operators state that their weights are narrow (SetReducedRangeWeights).
   bool reduced_range_weights = false;
@@ -55,6 +55,6 @@ Result<PartitionedGraph> Partition(Graph graph, const PartitionRule& rule);
 Result<PartitionedGraph> Partition(Graph graph, const Target& target, bool fuse_residuals);
 /// Partitions the result of UnfusedOperators for ExtractTasks: contents of large constants are
 /// neither needed nor made. Errors: those of the passes.
-Result<PartitionedGraph> PartitionWithoutContents(const Graph& operators, FuseRule fuse);
+Result<PartitionedGraph> PartitionWithoutContents(const Graph& operators, PartitionRule rule);
 
 }  // namespace tilewright

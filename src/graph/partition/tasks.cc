@@ -95,6 +95,20 @@ Json TaskToJson(std::int64_t id, const ExtractedTask& task, const TupleOf& autot
   return json;
 }
 
+/// Adds the products that the graph has as expressions (BlockQuantizedMatmul, for example): those
+/// with a reduction.
+void AddExpressions(const Graph& graph, TaskList& tasks) {
+  for (const Node& node : graph.nodes()) {
+    if (node.kind != NodeKind::kOperator || node.op.kind != OpKind::kExpression) continue;
+    const Expression& expression = node.op.attributes.expression;
+    const bool reduces = std::ranges::any_of(expression.stages, [](const ExpressionStage& stage) {
+      return stage.reduction != ExpressionReduction::kNone;
+    });
+    if (!reduces) continue;
+    tasks.Add(Workload::FromExpression(expression), std::string(SourceName(node.name)), {});
+  }
+}
+
 }  // namespace
 
 Result<std::vector<ExtractedTask>> ExtractTasks(const PartitionedGraph& network) {
@@ -103,7 +117,10 @@ Result<std::vector<ExtractedTask>> ExtractTasks(const PartitionedGraph& network)
     TW_RETURN_IF_ERROR(site.workload);
     tasks.Add(*site.workload, site.value, site.epilogue);
   }
-  if (network.fuse == FuseRule::kUnrestricted) return std::move(tasks).Finish(network.fuse);
+  if (network.fuse == FuseRule::kUnrestricted) {
+    AddExpressions(network.graph, tasks);
+    return std::move(tasks).Finish(network.fuse);
+  }
   for (const FusedGroup& group : network.groups) {
     if (group.anchor) continue;
     auto alu = AluGroupOf(network.graph, group);
@@ -115,7 +132,7 @@ Result<std::vector<ExtractedTask>> ExtractTasks(const PartitionedGraph& network)
   return std::move(tasks).Finish(network.fuse);
 }
 
-Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& operators, FuseRule rule) {
+Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& operators, const PartitionRule& rule) {
   TW_ASSIGN_OR_RETURN(const auto network, PartitionWithoutContents(operators, rule));
   return ExtractTasks(network);
 }

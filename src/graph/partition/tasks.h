@@ -20,14 +20,14 @@ struct ExtractedTask {
   Epilogue epilogue;
   std::int64_t occurrences() const { return static_cast<std::int64_t>(sites.size()); }
 };
-/// Returns the distinct workloads of a partition's sites, in order of first use. By the rules of
-/// the VTA, groups without an anchor that its ALU can execute (src/graph/passes/alu_group.h) follow
-/// them. Errors: the first one of a site's workload.
+/// Returns the distinct workloads of a partition's sites, in order of first use, and of its
+/// expressions with a reduction. By the rules of the VTA, groups without an anchor that its ALU can
+/// execute (src/graph/passes/alu_group.h) follow them. Errors: the first one of a site's workload.
 Result<std::vector<ExtractedTask>> ExtractTasks(const PartitionedGraph& network);
 /// Extracts the tasks of the result of UnfusedOperators. Needs no contents of large constants and
 /// makes none. Errors: those of PartitionWithoutContents and of the other ExtractTasks.
 Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& operators,
-                                                FuseRule rule = FuseRule::kUnrestricted);
+                                                const PartitionRule& rule = {});
 /// The tuple by which AutoTVM knows a workload; empty if it has no such task.
 using TupleOf = std::function<std::string(const Workload&)>;
 /// The JSON of `tilewright tasks --json`: network, totals, tasks with the fields of

@@ -137,7 +137,7 @@ class AluGroupReader {
     const auto kind = OperandKindOf(type, node.type, channel);
     if (!kind || Inside(operand)) return No("cannot load " + type.ToString());
     EpilogueStep step{.op = node.op, .operand = *kind};
-    step.operand_first = main == 1 && node.op.kind == OpKind::kSub;
+    step.operand_first = main == 1 && !Commutes(node.op.kind);
     if (*kind == OperandKind::kScalar) {
       const Tensor* contents = graph_.Contents(operand);
       if (contents == nullptr) return No("computes a scalar operand");

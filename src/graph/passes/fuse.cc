@@ -43,16 +43,22 @@ bool AcceptsFollowers(OpKind kind) {
   }
 }
 
-bool Commutes(OpKind kind) {
-  return kind == OpKind::kAdd || kind == OpKind::kMul || kind == OpKind::kMax ||
-         kind == OpKind::kMin;
-}
-
 bool IsCast(OpKind kind) { return kind == OpKind::kCast || kind == OpKind::kSaturateCast; }
 
 // Returns true if the epilogue's text can be parsed again: it is within the limits for steps and
 // characters.
 bool CanBeRead(const Epilogue& epilogue) { return Epilogue::Parse(epilogue.ToString()).ok(); }
+
+// Returns the dimensions of `whole` that a value of another shape has, which broadcasts to it, as
+// bits.
+int KeptDimensions(const Shape& shape, const Shape& whole) {
+  int kept = 0;
+  const std::size_t missing = whole.size() - std::min(shape.size(), whole.size());
+  for (std::size_t i = missing; i < whole.size(); ++i) {
+    if (shape[i - missing] != 1) kept |= 1 << i;
+  }
+  return kept;
+}
 
 class Fuser {
  public:
@@ -216,12 +222,16 @@ class Fuser {
     const Node& node = At(id);
     const int other = node.inputs[static_cast<std::size_t>(1 - main)];
     if (other == node.inputs[static_cast<std::size_t>(main)]) return std::nullopt;
-    const auto kind =
-        OperandKindOf(At(other).type, node.type, ChannelDimensions(At(*group.anchor)));
+    const Node& anchor = At(*group.anchor);
+    auto kind = OperandKindOf(At(other).type, node.type, ChannelDimensions(anchor));
+    // Products of matrices are computed in the layout of the graph, so any dimension can broadcast.
+    const bool broadcasts = IsMatrixProduct(anchor.op.kind) && node.type.shape == anchor.type.shape;
+    if (!kind && broadcasts) kind = OperandKind::kBroadcast;
     if (!kind) return std::nullopt;
     EpilogueStep step{.op = node.op, .operand = *kind};
     step.operand_first = main == 1 && !Commutes(node.op.kind);
     const bool constant = At(other).kind == NodeKind::kConstant;
+    if (constant && *kind == OperandKind::kBroadcast) return std::nullopt;
     if (constant && *kind == OperandKind::kScalar) {
       if (!graph_.HasContents(other)) return std::nullopt;
       step.scalar = graph_.Contents(other)->At(0);
@@ -235,9 +245,25 @@ class Fuser {
     step.operand_dtype = At(SourceOf(other)).type.dtype;
     if (Waits(other) && IsBinaryElementwise(At(other))) step.scalar = ScalarOf(other);
     if (constant) return step;
-    if (At(other).type.shape != node.type.shape) return std::nullopt;
-    step.operand = OperandKind::kTensor;
+    if (At(other).type.shape == node.type.shape) {
+      step.operand = OperandKind::kTensor;
+      return step;
+    }
+    if (!TakesComputed(anchor, node.op.kind) || Waits(other)) return std::nullopt;
+    if (*kind != OperandKind::kChannel) {
+      step.operand = OperandKind::kBroadcast;
+      step.value = KeptDimensions(At(other).type.shape, node.type.shape);
+    }
     return step;
+  }
+
+  // Returns true if a step after the anchor may have an operand of few elements that is computed at
+  // run time: scales and zero points of integer sums. Padded channels are zeros, so a divisor may
+  // not.
+  bool TakesComputed(const Node& anchor, OpKind kind) const {
+    const Domain domain = RowOf(kind).domain;
+    return rule_ == FuseRule::kUnrestricted && anchor.type.dtype.is_integer() &&
+           domain != Domain::kDivisor && domain != Domain::kShift;
   }
 
   // Returns the constant that is the second operand of a binary operator.

@@ -30,15 +30,16 @@ Result<Graph> FoldConstants(Graph graph, FoldExtent extent = FoldExtent::kAll);
 Result<Graph> FoldBatchNorm(Graph graph);
 /// Removes identities, casts and data movement without effect, and clips of clipped values. Merges
 /// consecutive data movement operators. Computes equal operators once. Recognizes hard_swish. Moves
-/// reshapes of matrix products after the elementwise or row-wise operators that follow. Keeps
+/// reshapes of matrix products and 1-D convolutions after operators on elements or rows. Keeps
 /// anchors unchanged: merging a pad into a convolution would change the task of the convolution.
 Result<Graph> Simplify(Graph graph);
 /// Runs all of these passes in the order of the compiler.
 Result<Graph> Optimize(Graph graph, FoldExtent extent = FoldExtent::kAll);
 
-/// Replaces transposed convolutions without padding whose kernel equals their stride by 1x1
-/// convolutions with more channels. A transposition turns these channels into rows and columns
-/// after the elementwise operators that follow. Needs no contents.
+/// Replaces transposed convolutions by convolutions of their stride phases, which multiply no zeros
+/// (see transposed_phases.h for the exceptions). A transposition turns the phases into rows and
+/// columns after the elementwise operators that follow. If the data are 8-bit integers minus a zero
+/// point, the convolutions read the integers. Needs no contents but those of zero points.
 Result<Graph> SplitTransposed(Graph graph);
 
 /// Sets Workload::reduced_range_weights of convolutions and dense layers of 8-bit data whose
@@ -78,8 +79,10 @@ struct FusedGroup {
 /// Elementwise followers join an anchor as long as each value in between has one use and is no
 /// output of the graph. The operand of a step is one of: a scalar constant (in the step, not in
 /// `inputs`); a constant with one element per channel ([K], [K,1,1], [K/16,1,1,1,16], …: its
-/// elements in row-major order are the channels); a value of the result's shape. A cast that only
-/// this step reads is part of it (operand_dtype). A sum of two chains belongs to the later anchor.
+/// elements in row-major order are the channels); a value of the result's shape; after integer sums
+/// (kUnrestricted) also a computed value with one element, with one per channel or, after a matrix
+/// product, with other dimensions of the result. A cast that only this step reads is part of it
+/// (operand_dtype). A sum of two chains belongs to the later anchor.
 /// By kUnrestricted, a value of several uses may also be followed by elementwise operators that
 /// form a chain ending in the only value that the rest of the graph reads, such as x * sigmoid(x).
 /// Identities in between are in `nodes` without a step.
@@ -101,6 +104,10 @@ struct GraphWithGroups {
 /// that the network contains still rounds. Groups are otherwise unchanged. Values with names of the
 /// source keep their types.
 Result<GraphWithGroups> WidenHalf(Graph graph, std::vector<FusedGroup> groups);
+/// Rounds the operands of convolutions (of one group and 8 or more channels) and matrix products to
+/// bfloat16, and stores results of groups so, where all readers can read them. Other operators
+/// compute in float32. Groups are otherwise unchanged. Outputs of the graph keep their types.
+Result<GraphWithGroups> NarrowToBFloat16(Graph graph, std::vector<FusedGroup> groups);
 /// Returns true if WidenHalf added the node, which is a cast.
 bool IsHalfWideningCast(const Graph& graph, int id);
 /// Returns the values that operators `nodes` (sorted) read and none of them computes, each once.
@@ -115,6 +122,10 @@ struct JoinedGroups {
 /// transpositions, slices) may be before, between and after them. Nothing else reads the
 /// intermediate values. A group is in at most one attention.
 std::vector<JoinedGroups> FindAttention(const Graph& graph, const std::vector<FusedGroup>& groups);
+/// Makes products of batches read a second operand [B,K,N] itself (kernel layout BKN) instead of
+/// its transposition. Keeps products that FindAttention finds in `groups`, whose kernel reads
+/// transpositions as accesses, unless they have fewer rows than such a kernel.
+Result<Graph> ReadColumns(Graph graph, const std::vector<FusedGroup>& groups);
 /// Describes a group: "conv2d + add, relu", the name of the first operator, `main`, and its
 /// followers.
 std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std::string& main);

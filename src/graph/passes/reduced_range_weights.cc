@@ -39,14 +39,26 @@ std::vector<int> OperatorsOnConstants(const Graph& graph, int value) {
   return operators;
 }
 
+// Returns true for an operator whose result has no elements but those of its operand and zeros.
+bool MovesElements(const Operator& op) {
+  switch (op.kind) {
+    case OpKind::kTranspose:
+    case OpKind::kReshape:
+    case OpKind::kIdentity:
+    case OpKind::kSlice:
+      return true;
+    case OpKind::kPad:
+      return op.attributes.pad_value == 0;
+    default:
+      return false;
+  }
+}
+
 // Returns true if all elements of an int8 value are known and within the reduced range. This pass
 // evaluates the importer's operators on weights itself, because tasks are extracted from the
 // imported graph, before folding.
 bool IsReducedRangeConstant(const Graph& graph, int value) {
-  const auto moved = [](OpKind kind) {
-    return kind == OpKind::kTranspose || kind == OpKind::kReshape || kind == OpKind::kIdentity;
-  };
-  while (graph.node(value).kind == NodeKind::kOperator && moved(graph.node(value).op.kind)) {
+  while (graph.node(value).kind == NodeKind::kOperator && MovesElements(graph.node(value).op)) {
     value = graph.node(value).inputs[0];
   }
   if (graph.node(value).kind == NodeKind::kConstant) {

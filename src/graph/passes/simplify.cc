@@ -1,7 +1,7 @@
 // Local rules, applied once in topological order. A rule matches the operator to be added and the
 // nodes of the new graph that it reads, which are simplified already. It returns an existing value
-// or a replacement operator. Reshapes after matrix products sink below the elementwise or row-wise
-// operators that follow.
+// or a replacement operator. Reshapes after matrix products and convolutions of sequences sink
+// below the elementwise or row-wise operators that follow.
 
 #include <algorithm>
 #include <cmath>
@@ -209,6 +209,12 @@ bool FollowsProduct(const Graph& graph, const Operator& op, const std::vector<in
          (!inputs.empty() && IsRowWise(op, graph.node(inputs[0]).type.shape.size()));
 }
 
+// Returns true for a convolution of images of one row.
+bool IsSequence(const Node& anchor) {
+  return anchor.op.kind == OpKind::kConv2d && anchor.type.shape.size() == 4 &&
+         anchor.type.shape[2] == 1;
+}
+
 // Returns the operator for values of another rank.
 Operator OnRows(Operator op, std::size_t rank) {
   if (IsElementwise(op.kind)) return op;
@@ -293,10 +299,10 @@ class Simplifier {
     }
     // Deduplicates equal operators, except anchors, because tasks count them.
     if (IsAnchor(op.kind)) {
-      const bool product = IsMatrixProduct(op.kind);
+      const bool matrix = IsMatrixProduct(op.kind);
       auto anchor = graph.AddOperator(name, std::move(op), std::move(inputs));
       if (anchor.ok()) graph.SetSite(*anchor, site_);
-      if (anchor.ok() && product) products_.insert(*anchor);
+      if (anchor.ok() && (matrix || IsSequence(graph.node(*anchor)))) products_.insert(*anchor);
       return anchor;
     }
     const bool follows =
@@ -381,8 +387,7 @@ class Simplifier {
 
   /// Returns a unique name for a value that the source does not have.
   std::string FlatName(const std::string& name) {
-    const char* annotation = SourceName(name) == name ? "#" : ".";
-    return name + annotation + "flat" + std::to_string(++flat_names_);
+    return NameOfPart(name, "flat" + std::to_string(++flat_names_));
   }
 
   Result<int> AddReshape(const std::string& name, const Shape& shape, int value) {
@@ -431,7 +436,8 @@ class Simplifier {
   int flat_names_ = 0;
   int site_ = -1;  // of the operator that is being added
   int constants_ = 0;
-  std::set<int> products_;  // matrix products and their elementwise or row-wise followers
+  // Matrix products and convolutions of sequences, and their elementwise or row-wise followers.
+  std::set<int> products_;
 };
 
 }  // namespace

@@ -80,14 +80,7 @@ class HalfWidener {
 
   /// Returns the name of a value that exists only inside the kernel.
   std::string WideName(const std::string& name) {
-    const char* annotation = SourceName(name) == name ? "#" : ".";
-    return name + annotation + std::string(kWidePart) + std::to_string(++names_);
-  }
-
-  Result<int> AddCast(const std::string& name, DataType to, int value) {
-    Operator cast{OpKind::kCast, {}};
-    cast.attributes.dtype = to;
-    return rewriter_.result().AddOperator(name, std::move(cast), {value});
+    return NameOfPart(name, std::string(kWidePart) + std::to_string(++names_));
   }
 
   /// Returns an operand in float32; the cast is added once per group.
@@ -95,7 +88,7 @@ class HalfWidener {
     if (IsWide(id) || At(id).type.dtype != kFloat16) return rewriter_.At(id);
     const auto known = casts_.find({group, id});
     if (known != casts_.end()) return known->second;
-    auto cast = AddCast(WideName(At(id).name), kFloat32, rewriter_.At(id));
+    auto cast = rewriter_.AddCast(WideName(At(id).name), kFloat32, rewriter_.At(id));
     if (cast.ok()) casts_.emplace(std::pair(group, id), *cast);
     return cast;
   }
@@ -119,7 +112,7 @@ class HalfWidener {
         rewriter_.result().AddOperator(WideName(node.name), std::move(op), std::move(inputs));
     TW_RETURN_IF_ERROR(made);
     if (!IsWide(id)) {
-      made = AddCast(node.name, kFloat16, *made);
+      made = rewriter_.AddCast(node.name, kFloat16, *made);
       TW_RETURN_IF_ERROR(made);
     }
     rewriter_.Map(id, *made);

@@ -5,13 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
 #include <span>
 #include <string>
-#include <thread>
 
+#include "src/base/thread.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/ir/output_channels.h"
 #include "src/graph/ir/rewrite.h"
@@ -154,17 +153,10 @@ class Calibrator {
       }
     }
     std::vector<double> ranges(marks.size());
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&] {
-      for (std::size_t i = next++; i < marks.size(); i = next++) {
-        ranges[i] = RangeOf(ThresholdOf(marks[i], values[i]));
-      }
-    };
-    {
-      std::vector<std::jthread> others;
-      for (int i = 1; i < threads_; ++i) others.emplace_back(work);
-      work();
-    }
+    RunInParallel(threads_, std::ssize(marks), [&](std::int64_t mark) {
+      const auto i = static_cast<std::size_t>(mark);
+      ranges[i] = RangeOf(ThresholdOf(marks[i], values[i]));
+    });
     for (std::size_t i = 0; i < marks.size(); ++i) {
       SetRanges(marks[i], {ranges[i]});
       NoteLoss(marks[i], ranges[i], values[i]);

@@ -13,16 +13,16 @@ namespace {
 class IntegerReach {
  public:
   explicit IntegerReach(const Graph& graph) : graph_(graph) {
-    behind_.resize(static_cast<std::size_t>(graph.size()));
-    before_.resize(static_cast<std::size_t>(graph.size()));
+    downstream_.resize(static_cast<std::size_t>(graph.size()));
+    upstream_.resize(static_cast<std::size_t>(graph.size()));
     for (int id = 0; id < graph.size(); ++id) {
       for (int input : graph.node(id).inputs) {
-        if (Makes(input) || IsBehind(input)) behind_[static_cast<std::size_t>(id)] = true;
+        if (Makes(input) || IsDownstream(input)) downstream_[static_cast<std::size_t>(id)] = true;
       }
     }
     for (int id = graph.size() - 1; id >= 0; --id) {
-      if (!IsBefore(id) && !Makes(id)) continue;
-      for (int input : graph.node(id).inputs) before_[static_cast<std::size_t>(input)] = true;
+      if (!IsUpstream(id) && !Makes(id)) continue;
+      for (int input : graph.node(id).inputs) upstream_[static_cast<std::size_t>(input)] = true;
     }
   }
 
@@ -30,12 +30,12 @@ class IntegerReach {
     const Node& node = graph_.node(id);
     return node.kind == NodeKind::kOperator && node.type.dtype.is_integer();
   }
-  bool IsBehind(int id) const { return behind_[static_cast<std::size_t>(id)]; }
-  bool IsBefore(int id) const { return before_[static_cast<std::size_t>(id)]; }
+  bool IsDownstream(int id) const { return downstream_[static_cast<std::size_t>(id)]; }
+  bool IsUpstream(int id) const { return upstream_[static_cast<std::size_t>(id)]; }
 
  private:
   const Graph& graph_;
-  std::vector<bool> behind_, before_;
+  std::vector<bool> downstream_, upstream_;
 };
 
 }  // namespace
@@ -44,7 +44,7 @@ Status CheckIntegral(const Graph& graph) {
   const IntegerReach integers(graph);
   std::map<std::string, int> floats;
   for (int id = 0; id < graph.size(); ++id) {
-    const bool between = integers.IsBehind(id) && integers.IsBefore(id);
+    const bool between = integers.IsDownstream(id) && integers.IsUpstream(id);
     if (between && !integers.Makes(id)) ++floats[std::string(OpName(graph.node(id).op.kind))];
   }
   if (floats.empty()) return Status();
@@ -61,10 +61,10 @@ Result<FunctionSplit> SplitConversions(const Graph& graph) {
   FunctionSplit split{{"quantize_inputs", "quantized_main", "dequantize_outputs"}, {}};
   bool any = false;
   for (int id = 0; id < graph.size(); ++id) {
-    const bool trailing_dimensions = integers.IsBehind(id);
+    const bool downstream = integers.IsDownstream(id);
     // The operator that makes the first integers is the last one of the conversion of inputs.
-    const bool core = trailing_dimensions && (integers.Makes(id) || integers.IsBefore(id));
-    const bool enters = !trailing_dimensions && (integers.Makes(id) || integers.IsBefore(id));
+    const bool core = downstream && (integers.Makes(id) || integers.IsUpstream(id));
+    const bool enters = !downstream && (integers.Makes(id) || integers.IsUpstream(id));
     split.function_of.push_back(core ? kCore : enters ? kEnter : kLeave);
     any |= core;
   }

@@ -19,14 +19,18 @@ function route() {
   if (parts[0] === 'network' && report.network) return {view: 'network', job};
   if (parts[0] === 'comparison' && report.comparison) return {view: 'comparison', job};
   if (parts[0] === 'all') return {view: 'all', job};
+  if (parts[2] === 'trials') return {view: 'trials', job};
   if (parts[2] === 'task' && report.jobs[job].tasks.length) {
     return {view: 'task', job, task: number(parts[3], report.jobs[job].tasks.length)};
   }
   return {view: 'overview', job};
 }
 
+/** All views below each other. Those of tasks are made when they come near. */
 function everything() {
-  const views = report.jobs.flatMap((job, i) => [overview(report, i), ...job.tasks.map((_, k) => taskView(report, i, k))]);
+  const taskLater = (i, task, k) => later(element('div', {class: 'deferred page'}, element('h2', {}, task.name)),
+      node => node.replaceChildren(taskView(report, i, k)));
+  const views = report.jobs.flatMap((job, i) => [overview(report, i), ...job.tasks.map((task, k) => taskLater(i, task, k))]);
   if (report.network) views.push(networkView(report));
   if (report.comparison) views.push(comparisonView(report));
   if (report.bench) views.push(benchView(report));
@@ -36,29 +40,38 @@ function everything() {
 function viewOf(at) {
   if (at.view === 'waiting') {
     return element('div', {}, element('h1', {}, report.title),
-        none(report.live ? 'The job has begun; its first trials are on their way.' : 'There are no trials.'));
+        none(report.live ? 'The job has started and has no trials yet.' : 'There are no trials.'));
   }
   if (at.view === 'network') return networkView(report);
   if (at.view === 'comparison') return comparisonView(report);
   if (at.view === 'bench') return benchView(report);
   if (at.view === 'all') return everything();
+  if (at.view === 'trials') return trialsView(report, at.job);
   return at.view === 'task' ? taskView(report, at.job, at.task) : overview(report, at.job);
 }
 
+/** Draws the view of the address. Controls keep their state, and the focus. */
 function show() {
-  const at = route();
+  const at = route(), focused = document.activeElement;
+  const key = main.contains(focused) ? focused.dataset.focus : undefined;
+  const selection = key && focused.selectionStart !== undefined && focused.type === 'search' ? [focused.selectionStart, focused.selectionEnd] : null;
+  document.title = (at.view === 'task' ? report.jobs[at.job].tasks[at.task].name + ' · ' : '') + report.title + ' · Tilewright';
   forgetCharts();
   main.replaceChildren(viewOf(at));
-  drawPlaced();
+  countCharts();
   if (at.view !== 'waiting') showViews(at);
-  document.title = (at.view === 'task' ? report.jobs[at.job].tasks[at.task].name + ' · ' : '') + report.title + ' · Tilewright';
   document.getElementById('foot').textContent = `Made ${dateText(report.made_unix)} by ${report.program}`;
+  window.drawnAt = performance.now();
+  const again = key && [...main.querySelectorAll('[data-focus]')].find(node => node.dataset.focus === key);
+  if (!again) return;
+  again.focus({preventScroll: true});
+  if (selection) again.setSelectionRange(...selection);
 }
 
 /** Links to the other views, and the jobs there are. */
 function showViews(at) {
   const overviewLink = at.job ? '#/job/' + at.job : '#/';
-  const views = !report.jobs.length ? [] : [['Overview', overviewLink, at.view === 'overview'], ['Tasks', `#/job/${at.job}/task/0`, at.view === 'task']];
+  const views = !report.jobs.length ? [] : [['Overview', overviewLink, at.view === 'overview'], ['Tasks', `#/job/${at.job}/task/0`, at.view === 'task'], ['Trials', `#/job/${at.job}/trials`, at.view === 'trials']];
   if (report.network) views.push(['Network', '#/network', at.view === 'network']);
   if (report.comparison) views.push(['Comparison', '#/comparison', at.view === 'comparison']);
   if (report.bench) views.push(['Benchmarks', '#/bench', at.view === 'bench']);
@@ -81,11 +94,29 @@ window.addEventListener('hashchange', () => {
   main.focus({preventScroll: true});
 });
 window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', show);
-const printing = on => { document.documentElement.classList.toggle('print', on); show(); };
+
+const themePicker = document.getElementById('theme');
+themePicker.replaceChildren(...THEMES.map(name => element('option', {value: name}, name)));
+themePicker.value = theme.choice();
+themePicker.addEventListener('change', () => {
+  theme.choose(themePicker.value);
+  show();
+});
+
+document.querySelector('.skip').addEventListener('click', event => {
+  event.preventDefault();  // the address is the view
+  main.focus();
+});
+
+const printing = on => {
+  document.documentElement.classList.toggle('print', on);
+  show();
+  if (on) completeAll();
+};
 window.addEventListener('beforeprint', () => printing(true));
 window.addEventListener('afterprint', () => printing(false));
 
-/** While a job runs the same data is asked for again, and drawn if it has changed. */
+/** While a job runs, requests the data again, and draws it if it has changed. */
 function follow() {
   const state = element('span', {class: 'live', id: 'live'}, 'live');
   document.querySelector('.top').append(state);
@@ -111,7 +142,7 @@ function follow() {
       }
     } catch (error) {
       state.classList.add('lost');
-      state.textContent = 'the job does not answer';
+      state.textContent = 'no answer from the job';
       wait = 5000;
     }
     setTimeout(ask, wait);
@@ -120,4 +151,5 @@ function follow() {
 }
 
 show();
-if (report.live) follow();
+// A page in a file has no server: of a saved page, or of a store that was copied while its job ran.
+if (report.live && location.protocol !== 'file:') follow();

@@ -2,10 +2,10 @@
 
 const benchValue = (row, value) => value === null ? '–' : digits(value, 4) + ' ' + row.unit;
 const benchKind = verdict => verdict === 'slower' ? 'bad' : verdict === 'faster' ? 'good' : '';
-/** Above 0: better than the last time. */
+/** Above 0: better than in the other table. */
 const benchGain = row => row.change === null ? 0 : row.better === 'less' ? -row.change : row.change;
 
-/** The rows that changed most, each with the noise of now around it. */
+/** The rows that changed most, each with the noise of this table around it. */
 function benchChart(canvas, rows) {
   const c = colours();
   canvas.parentNode.style.height = 58 + 24 * rows.length + 'px';
@@ -27,7 +27,7 @@ function benchChart(canvas, rows) {
   });
 }
 
-const benchText = row => `${row.group}: ${benchValue(row, row.value)}, was ${benchValue(row, row.before)}, noise ${percent(row.noise)}`;
+const benchText = row => `${row.group}: ${benchValue(row, row.value)}, before ${benchValue(row, row.before)}, noise ${percent(row.noise)}`;
 
 function benchView(report) {
   const bench = report.bench, rows = bench.rows;
@@ -38,14 +38,14 @@ function benchView(report) {
   const index = new Map(rows.map((row, i) => [row, i]));
   const table = sortedTable([
     {name: '', text: true, sort: row => -index.get(row), cell: row => index.get(row) + 1},
-    {name: 'What', text: true, sort: row => row.group, cell: row => row.group},
-    {name: 'Of', text: true, sort: row => row.name, cell: row => row.name},
+    {name: 'Group', text: true, sort: row => row.group, cell: row => row.group},
+    {name: 'Name', text: true, sort: row => row.name, cell: row => row.name},
     {name: 'Value', sort: row => row.value, cell: row => benchValue(row, row.value)},
-    {name: 'Noise', hint: 'between the least and the largest of the rounds', sort: row => row.noise, cell: row => percent(row.noise)},
-    {name: 'Was', sort: row => row.before || 0, cell: row => benchValue(row, row.before)},
+    {name: 'Noise', hint: 'relative difference of the least and the largest round', sort: row => row.noise, cell: row => percent(row.noise)},
+    {name: 'Before', sort: row => row.before || 0, cell: row => benchValue(row, row.before)},
     {name: 'Change', sort: row => row.change || 0, cell: row => row.change === null ? '–' : (row.change > 0 ? '+ ' : '− ') + percent(Math.abs(row.change))},
     {name: '', text: true, sort: row => row.verdict, cell: row => row.verdict === 'same' ? null : element('span', {class: 'tag ' + benchKind(row.verdict)}, row.verdict)},
-  ], rows);
+  ], rows, {label: 'Measurements'});
   const list = texts => element('ul', {}, texts.map(text => element('li', {}, text)));
   return element('div', {},
       element('h1', {}, 'Benchmarks'),
@@ -56,11 +56,11 @@ function benchView(report) {
           tile('Same', String(of('same')), ''), tile('New', String(of('new')), bench.gone.length ? bench.gone.length + ' gone' : ''),
           tile('Rounds', String(bench.rounds), bench.load === null ? '' : 'load before ' + digits(bench.load, 3))),
       element('div', {class: 'grid'},
-          card('Became slower by more than the noise', bench.compared_with
+          card('Slower by more than the noise', bench.compared_with
               ? `Compared with ${bench.compared_with}, commit ${bench.compared_commit || 'unknown'}` : null,
           bench.compared_with ? slower.length ? list(slower.map(row => `${row.name}: + ${percent(Math.abs(row.change))} · ${benchText(row)}`)) : none('Nothing.')
-              : none('Nothing to compare with: the first table of this CPU.'), {size: 'wide'}),
-          most.length ? card('What changed most', 'Since the other table; the thin bar is the noise of now', canvas => benchChart(canvas, most), {size: 'wide', plot: 'free'}) : null,
-          card('All that was measured', 'The median of the rounds', table, {size: 'wide'}),
+              : none('This is the first table of this CPU; there is nothing to compare with.'), {size: 'wide'}),
+          most.length ? card('Largest changes', 'Since the other table; the thin bar is the noise of this one', canvas => benchChart(canvas, most), {size: 'wide', plot: 'free'}) : null,
+          card('All measurements', 'Median of the rounds', table, {size: 'wide'}),
           bench.gone.length ? card('Only in the other table', null, list(bench.gone), {size: 'wide'}) : null));
 }

@@ -40,16 +40,16 @@ const JOULES = [[1, 'J'], [1e-3, 'mJ'], [1e-6, 'µJ'], [1e-9, 'nJ']];
 const COUNTS = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']];
 const BYTES = [[1e9, 'GB'], [1e6, 'MB'], [1e3, 'kB'], [1, 'B']];
 
-/** A value of a metric. */
-function shown(metric, value) {
+/** A value of a metric. count: of its digits. */
+function shown(metric, value, count = 3) {
   if (!(value > 0)) return '–';
   if (metric === 'seconds') {
     const [number, unit] = scaled(value, SECONDS);
-    return digits(number, 3) + ' ' + unit;
+    return digits(number, count) + ' ' + unit;
   }
   if (metric === 'joules') {
     const [number, unit] = scaled(value, JOULES);
-    return digits(number, 3) + ' ' + unit;
+    return digits(number, count) + ' ' + unit;
   }
   if (metric.endsWith('bytes')) return bytesText(value);
   const [number, unit] = scaled(value, COUNTS);
@@ -69,7 +69,7 @@ function durationText(seconds) {
   const whole = Math.round(seconds);
   if (seconds < 10) return digits(seconds, 2) + ' s';
   if (whole < 60) return whole + ' s';
-  if (whole < 3600) return Math.floor(whole / 60) + ' min ' + (whole % 60 ? whole % 60 + ' s' : '');
+  if (whole < 3600) return Math.floor(whole / 60) + ' min' + (whole % 60 ? ' ' + whole % 60 + ' s' : '');
   return Math.floor(whole / 3600) + ' h ' + Math.floor(whole / 60) % 60 + ' min';
 }
 
@@ -88,7 +88,7 @@ function colours() {
   return {
     ink: of('ink'), muted: of('muted'), faint: of('faint'), grid: of('grid'), line: of('line'),
     card: of('card'), accent: of('accent'), warm: of('warm'), good: of('good'), bad: of('bad'),
-    violet: of('violet'), teal: of('teal'), sand: of('sand'),
+    violet: of('violet'), teal: of('teal'), sand: of('sand'), dark: style.colorScheme === 'dark',
     list: ['accent', 'warm', 'good', 'violet', 'teal', 'sand', 'bad'].map(of),
   };
 }
@@ -97,43 +97,91 @@ function faded(colour, share) {
   return colour + Math.round(255 * share).toString(16).padStart(2, '0');
 }
 
-// ---- Charts. They are drawn when their card is on the page; `drawn` counts them for tests.
-const charts = {placed: 0, drawn: 0, live: [], waiting: []};
+// ---- State of the controls: sort orders, filters, choices. It survives when a view is drawn again,
+// for new data of a running job or another theme.
+const controls = new Map();
 
-function place(canvas, draw) {
-  ++charts.placed;
-  charts.waiting.push({canvas, draw});
+/** State of one control. key: unique on its view. */
+function stateOf(key, initial) {
+  const full = (location.hash || '#/') + ' ' + key;
+  if (!controls.has(full)) controls.set(full, initial);
+  return controls.get(full);
 }
 
-/** Draws all charts that were placed; each tells by its canvas that it is done. */
-function drawPlaced() {
-  for (const {canvas, draw} of charts.waiting.splice(0)) {
-    const chart = draw(canvas);
-    if (chart) charts.live.push(chart);
-    canvas.dataset.drawn = 'yes';
-    ++charts.drawn;
+// ---- Charts and parts of views. They are drawn when they come near the visible part of the page.
+const charts = {placed: 0, drawn: 0, live: new Map(), waiting: new Map()};
+const deferred = new Map();  // elements that are filled when they come near
+
+const nearby = new IntersectionObserver(entries => {
+  for (const entry of entries) {
+    if (entry.isIntersecting) complete(entry.target);
   }
-  window.drawnAt = performance.now();
+}, {rootMargin: '400px'});
+
+/** Fills an element, or draws the chart of a canvas. */
+function complete(node) {
+  nearby.unobserve(node);
+  const fill = deferred.get(node);
+  if (fill) {
+    deferred.delete(node);
+    fill(node);
+    return;
+  }
+  const draw = charts.waiting.get(node);
+  if (!draw) return;
+  charts.waiting.delete(node);
+  const chart = draw(node);
+  if (chart) charts.live.set(node, chart);
+  node.dataset.drawn = 'yes';
+  ++charts.drawn;
+  countCharts();
+}
+
+function countCharts() {
   document.body.dataset.charts = charts.drawn + '/' + charts.placed;
 }
 
+function place(canvas, draw) {
+  ++charts.placed;
+  charts.waiting.set(canvas, draw);
+  nearby.observe(canvas);
+}
+
+/** An element whose contents are made when it comes near. */
+function later(node, fill) {
+  deferred.set(node, fill);
+  nearby.observe(node);
+  return node;
+}
+
+/** Draws everything, for printing and for tests. */
+function completeAll() {
+  while (deferred.size) [...deferred.keys()].forEach(complete);
+  [...charts.waiting.keys()].forEach(complete);
+}
+
 function forgetCharts() {
-  for (const chart of charts.live.splice(0)) chart.destroy();
-  charts.waiting = [];
+  nearby.disconnect();
+  for (const chart of charts.live.values()) chart.destroy();
+  charts.live.clear();
+  charts.waiting.clear();
+  deferred.clear();
   charts.placed = charts.drawn = 0;
 }
 
 /** A card; `body` is nodes, or a function of a canvas that draws a chart in it. */
 function card(title, hint, body, options = {}) {
-  const head = element('header', {}, element('h3', {}, title), options.far
-      ? element('div', {class: 'far'}, options.far) : null);
+  const chart = typeof body === 'function';
+  const canvas = chart ? element('canvas', {role: 'img', 'aria-label': title + (hint ? '. ' + hint : '')}) : null;
+  const far = [options.far, chart ? saveButtons(canvas, title) : null].flat().filter(Boolean);
+  const head = element('header', {}, element('h3', {}, title),
+      far.length ? element('div', {class: 'far'}, far) : null);
   const node = element('section', {class: 'card ' + (options.size || '')}, head,
       hint ? element('p', {class: 'hint'}, hint) : null);
-  if (typeof body !== 'function') {
-    node.append(...[body].flat(Infinity));
+  if (!chart) {
+    node.append(...[body].flat(Infinity).filter(Boolean));
     return node;
   }
-  const canvas = element('canvas', {role: 'img', 'aria-label': title});
   node.append(element('div', {class: 'plot ' + (options.plot || '')}, canvas));
   place(canvas, body);
   return node;
@@ -148,13 +196,25 @@ function tile(name, figure, more, kind) {
 }
 
 /** One of several, as buttons. */
-function choice(names, chosen, change) {
+function choice(label, names, chosen, change) {
   const buttons = names.map((name, i) => element('button',
-      {type: 'button', 'aria-pressed': String(i === chosen), onclick: () => {
+      {type: 'button', 'aria-pressed': String(i === chosen), 'data-focus': label + name, onclick: () => {
         buttons.forEach((button, j) => button.setAttribute('aria-pressed', String(i === j)));
         change(i);
       }}, name));
-  return element('div', {class: 'switch'}, buttons);
+  return element('div', {class: 'switch', role: 'group', 'aria-label': label}, buttons);
+}
+
+function picker(label, names, chosen, change, attributes = {}) {
+  const select = element('select', Object.assign({'aria-label': label, 'data-focus': label,
+    onchange: () => change(select.selectedIndex)}, attributes), names.map(name => element('option', {}, name)));
+  select.selectedIndex = chosen;
+  return select;
+}
+
+/** A part that scrolls sideways where it is too wide. */
+function scrollBox(label, ...nodes) {
+  return element('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label}, nodes);
 }
 
 /** Options that all charts share. scales: of Chart.js; more: what else differs. */
@@ -200,21 +260,24 @@ function tickOfDecade(value, ticks, text) {
       ? Math.log10(ticks[ticks.length - 1].value / ticks[0].value) : 1;
   if (decades > 3.2) return lead === 1 ? text() : null;
   if (decades > 1) return lead === 1 || lead === 2 || lead === 5 ? text() : null;
+  if (decades > .5) return [1, 2, 3, 5, 7].includes(lead) ? text() : null;
   const whole = 10 * value / 10 ** Math.floor(Math.log10(value) + 1e-9);
   return Math.abs(whole - Math.round(whole)) < 1e-3 ? text() : null;  // not at the ends of the axis
 }
 
-/** A table whose columns sort. columns: {name, text, value, cell(row), sort(row)}. */
+/**
+ * A table whose columns sort. columns: {name, text, hint, wrap, cell(row), sort(row)}. options: label,
+ * sort (the first column to sort by), open (of a row), stacked (rows become blocks on a phone).
+ */
 function sortedTable(columns, rows, options = {}) {
+  const state = stateOf('table ' + options.label, {order: options.sort === undefined ? -1 : options.sort, down: true});
   const body = element('tbody', {});
-  let order = options.sort === undefined ? -1 : options.sort;
-  let down = true;
   const heads = columns.map((column, i) => {
     const head = element('th', {class: column.text ? 'text' : '', scope: 'col', title: column.hint});
     if (column.sort) {
-      head.append(element('button', {type: 'button', onclick: () => {
-        down = order === i ? !down : !column.text;
-        order = i;
+      head.append(element('button', {type: 'button', 'data-focus': options.label + column.name, onclick: () => {
+        state.down = state.order === i ? !state.down : !column.text;
+        state.order = i;
         fill();
       }}, column.name));
     } else {
@@ -224,29 +287,38 @@ function sortedTable(columns, rows, options = {}) {
   });
   function fill() {
     const list = rows.slice();
-    if (order >= 0) {
-      const key = columns[order].sort;
-      list.sort((a, b) => {
-        const x = key(a), y = key(b);
-        return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
-      });
-    }
-    heads.forEach((head, i) => {
-      if (i === order) head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
-      else head.removeAttribute('aria-sort');
-    });
-    body.replaceChildren(...list.map(row => {
-      const cells = columns.map(column => element('td', {class: column.text ? 'text' : ''}, column.cell(row)));
-      const line = element('tr', {class: options.open ? 'link' : ''}, cells);
-      if (options.open) line.addEventListener('click', event => {
-        if (!event.target.closest('a, button')) options.open(row);
-      });
-      return line;
-    }));
+    if (state.order >= 0) sortBy(list, columns[state.order].sort, state.down);
+    markOrder(heads, state);
+    body.replaceChildren(...list.map(row => tableRow(columns, row, options.open)));
   }
   fill();
-  return element('div', {class: 'scroll'},
-      element('table', {}, element('thead', {}, element('tr', {}, heads)), body));
+  const table = element('table', {class: options.stacked ? 'stacked' : ''}, element('thead', {}, element('tr', {}, heads)), body);
+  return scrollBox(options.label, table);
+}
+
+function sortBy(list, key, down) {
+  const sign = down ? -1 : 1;
+  list.sort((a, b) => {
+    const x = key(a), y = key(b);
+    return (x < y ? -1 : x > y ? 1 : 0) * sign;
+  });
+}
+
+function markOrder(heads, state) {
+  heads.forEach((head, i) => {
+    if (i === state.order) head.setAttribute('aria-sort', state.down ? 'descending' : 'ascending');
+    else head.removeAttribute('aria-sort');
+  });
+}
+
+function tableRow(columns, row, open) {
+  const cells = columns.map(column => element('td',
+      {class: [column.text ? 'text' : '', column.wrap ? 'wrap' : ''].join(' ').trim(), 'data-name': column.name}, column.cell(row)));
+  const line = element('tr', {class: open ? 'link' : ''}, cells);
+  if (open) line.addEventListener('click', event => {
+    if (!event.target.closest('a, button') && !String(getSelection())) open(row);
+  });
+  return line;
 }
 
 function bar(share, colour) {
@@ -261,10 +333,68 @@ function meter(name, share, text, colour) {
       element('span', {class: 'value'}, text));
 }
 
-function copyButton(text) {
-  return element('button', {type: 'button', onclick: event => {
+/** Copies a text; also where the clipboard interface is not available. */
+function copyText(text) {
+  const selected = () => {
+    const area = element('textarea', {class: 'unseen', readonly: true});
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand('copy');
+    area.remove();
+    return done ? Promise.resolve() : Promise.reject(new Error('not copied'));
+  };
+  return navigator.clipboard ? navigator.clipboard.writeText(text).catch(selected) : selected();
+}
+
+function copyButton(text, what) {
+  return element('button', {type: 'button', class: 'plain', 'aria-label': 'Copy ' + what, onclick: event => {
     const button = event.currentTarget;
-    const done = () => { button.textContent = 'copied'; };
-    if (navigator.clipboard) navigator.clipboard.writeText(text).then(done, () => {});
-  }}, 'copy');
+    const say = word => {
+      button.textContent = word;
+      setTimeout(() => { button.textContent = 'Copy'; }, 2000);
+    };
+    copyText(text).then(() => say('Copied'), () => say('Select the text to copy it'));
+    button.focus();
+  }}, 'Copy');
+}
+
+/** A command with a button that copies it. */
+function command(text, what) {
+  return element('div', {class: 'command'}, element('code', {}, text), copyButton(text, what || 'the command'));
+}
+
+/** A text as a POSIX shell reads it. */
+function quoted(text) {
+  return /^[\w%+,./:=@-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
+}
+
+// ---- Configs
+/** The knobs of a config as pairs of name and text; nothing for another text. */
+function knobsOf(text) {
+  try {
+    return Object.entries(JSON.parse(text).values).map(([name, value]) =>
+        [name, typeof value === 'string' ? value : JSON.stringify(value)]);
+  } catch (error) {
+    return [];
+  }
+}
+
+const pairsText = pairs => pairs.map(([name, value]) => name + '=' + value).join(' ');
+
+/** A config as text: knob=value. */
+function configText(text) {
+  const pairs = knobsOf(text);
+  return pairs.length ? pairsText(pairs) : text;
+}
+
+/** Knobs, each with its value. */
+function knobList(pairs) {
+  return element('span', {class: 'knobs'}, pairs.map(([name, value]) =>
+      [element('span', {class: 'knob'}, element('span', {}, name + '='), value), ' ']));
+}
+
+function configNodes(template, text) {
+  const pairs = knobsOf(text);
+  return [element('span', {class: 'template'}, template), ' ', pairs.length ? knobList(pairs) : element('code', {}, text)];
 }

@@ -27,7 +27,7 @@ function memoryChart(canvas, network) {
   });
 }
 
-/** The same strip by layout: where the colour changes, data is laid out anew or read another way. */
+/** The same strip by layout: where the colour changes, the layout of the data changes. */
 function layoutStrip(network, widthOf) {
   const layouts = [...new Set(network.steps.map(step => step.layout).filter(Boolean))];
   if (!layouts.length) return null;
@@ -36,7 +36,13 @@ function layoutStrip(network, widthOf) {
     title: `${step.op}\n${step.layout || 'no layout of its own'}${step.layout_change ? '\nchanges the layout' : ''}`}),
   {flex: widthOf(step), 'background-color': step.layout_change ? 'var(--bad)' : colour(step.layout)}))),
   element('div', {class: 'legend'}, layouts.map(layout => styled(element('span', {}, layout), {'--swatch': colour(layout)})),
-      network.layout_changes ? styled(element('span', {}, countText(network.layout_changes) + ' layout changes'), {'--swatch': 'var(--bad)'}) : null)];
+      network.layout_changes ? styled(element('span', {}, countText(network.layout_changes) + (network.layout_changes === 1 ? ' layout change' : ' layout changes')), {'--swatch': 'var(--bad)'}) : null)];
+}
+
+/** Link to the task of a step; plain text if the newest job does not have it. */
+function stepLink(report, step, text) {
+  const place = step.workload && report.jobs.length ? report.jobs[0].tasks.findIndex(task => task.key === step.workload) : -1;
+  return place < 0 ? text : element('a', {href: `#/job/0/task/${place}`, title: report.jobs[0].tasks[place].name}, text);
 }
 
 function networkView(report) {
@@ -49,7 +55,7 @@ function networkView(report) {
   const widthOf = step => String(1000 * Math.max(step.cost / (total || 1), 1e-4));
   const strip = element('div', {class: 'strip'}, network.steps.map(step => styled(element('i', {
     class: step.answer !== 'hit' && step.template ? 'untuned' : '',
-    title: `${step.op}\n${step.value}\n${shown(network.metric, step.cost)}${step.estimated ? ' (estimated)' : ''}\n${step.answer}`}),
+    title: `${step.layer}\n${step.op}\n${step.shape}\n${shown(network.metric, step.cost)}${step.estimated ? ' (estimated)' : ''}\n${step.answer}`}),
   {flex: widthOf(step), 'background-color': colour(step)})));
   const unknown = network.steps.filter(step => !(step.cost > 0)).length;
   const untuned = network.steps.some(step => step.template && step.answer !== 'hit');
@@ -58,29 +64,31 @@ function networkView(report) {
   const rows = network.steps.map((step, index) => ({step, index}));
   const table = sortedTable([
     {name: '#', sort: row => row.index, cell: row => row.index + 1},
-    {name: 'Operator', text: true, sort: row => row.step.op, cell: row => [row.step.op, row.step.layout_change ? element('span', {class: 'tag'}, 'layout change') : null]},
+    {name: 'Layer', text: true, wrap: true, sort: row => row.step.layer, cell: row => [stepLink(report, row.step, row.step.layer),
+      row.step.layout_change ? element('span', {class: 'tag'}, 'layout change') : null, element('div', {class: 'small'}, row.step.op)]},
+    {name: 'Shape', text: true, cell: row => row.step.shape},
     {name: 'Layout', text: true, sort: row => row.step.layout, cell: row => row.step.layout || '–'},
     {name: 'Time', sort: row => row.step.cost, cell: row => [row.step.estimated ? '≈ ' : '', shown(network.metric, row.step.cost), bar(row.step.cost / (total || 1) * 5, colour(row.step))]},
     {name: 'Answer', text: true, sort: row => row.step.answer, cell: row => styled(element('span', {class: 'tag', title: row.step.explanation}, row.step.answer), {color: `var(--${answerColour(row.step.answer)})`})},
-    {name: 'Costs', hint: 'more than a tuned kernel is expected to take', sort: row => row.step.miss_cost, cell: row => row.step.miss_cost > 0 ? '+ ' + shown(network.metric, row.step.miss_cost) : '–'},
+    {name: 'Untuned', hint: 'expected time in addition to that of a tuned kernel', sort: row => row.step.miss_cost, cell: row => row.step.miss_cost > 0 ? '+ ' + shown(network.metric, row.step.miss_cost) : '–'},
     {name: 'Bytes', sort: row => row.step.bytes, cell: row => bytesText(row.step.bytes)},
-    {name: 'Config', text: true, cell: row => row.step.template ? [row.step.template, ' ', element('code', {}, configText(row.step.config))] : '–'},
-  ], rows);
+    {name: 'Config', text: true, wrap: true, cell: row => row.step.template ? configNodes(row.step.template, row.step.config) : '–'},
+  ], rows, {label: 'Steps', stacked: true});
   return element('div', {},
       element('h1', {}, network.graph), element('p', {class: 'sub', title: network.target}, shortTarget(network.target)),
       element('div', {class: 'tiles'},
-          tile('Network', shown(network.metric, total), percent(total ? measured / total : 0) + ' of it measured' + (unknown ? `, ${unknown} steps unknown` : '')),
-          tile('Steps', countText(network.steps.length), network.layout_changes + ' layout changes'),
-          tile('Untuned costs', missed > 0 ? shown(network.metric, missed) : untuned ? 'unknown' : 'nothing', missed > 0 ? percent(missed / total) + ' of the time' : untuned ? 'no task was tuned' : 'every task has a record', missed > 0 ? 'bad' : untuned ? '' : 'good'),
+          tile('Network', shown(network.metric, total), percent(total ? measured / total : 0) + ' measured' + (unknown ? `, ${unknown} steps unknown` : '')),
+          tile('Steps', countText(network.steps.length), network.layout_changes + (network.layout_changes === 1 ? ' layout change' : ' layout changes')),
+          tile('Cost of untuned steps', missed > 0 ? shown(network.metric, missed) : untuned ? 'unknown' : 'nothing', missed > 0 ? percent(missed / total) + ' of the time' : untuned ? 'no task was tuned' : 'every task has a record', missed > 0 ? 'bad' : untuned ? '' : 'good'),
           tile('Memory', bytesText(network.arena_bytes), bytesText(network.constant_bytes) + ' of constants'),
           tile('Layouts', network.layouts_changed + ' of ' + network.layout_choices, network.layout_rule_seconds > 0
-              ? 'chosen, ' + percent(1 - network.layout_seconds / network.layout_rule_seconds) + ' saved (estimate)' : 'chosen')),
+              ? 'differ from the rule, ' + percent(1 - network.layout_seconds / network.layout_rule_seconds) + ' saved (estimate)' : 'differ from the rule')),
       element('div', {class: 'grid'},
-          card('Operators, as long as they take', 'In the order in which they run; hatched ones have no record of their own' + (unknown ? '; of narrow ones nobody knows the time' : ''), [strip,
+          card('Time by operator', 'In the order of execution. Hatched operators have no record of their own' + (unknown ? '; narrow ones have no known time' : ''), [strip,
             element('div', {class: 'legend'}, families.map(family => styled(element('span', {}, family), {'--swatch': colour({op: family})}))), layoutStrip(network, widthOf)].filter(Boolean), {size: 'wide'}),
-          card('Coverage', 'Operators by where their config comes from, and their share of the time', element('div', {class: 'meters'}, coverage.map(([name, count]) =>
+          card('Coverage', 'Operators by the source of their config, and their share of the time', element('div', {class: 'meters'}, coverage.map(([name, count]) =>
               meter(name, timeOf(name) / (total || 1), count + ' · ' + percent(timeOf(name) / (total || 1)), answerColour(name)))), {size: 'third'}),
-          card('Memory that is in use', 'While the network runs', canvas => memoryChart(canvas, network), {size: 'two-thirds'}),
+          card('Memory in use', 'While the network runs', canvas => memoryChart(canvas, network), {size: 'two-thirds'}),
           card('Steps', null, table, {size: 'wide'})));
 }
 
@@ -102,18 +110,18 @@ function comparisonView(report) {
     {name: '95 %', text: true, cell: task => intervalBar(Math.log2(task.low), Math.log2(task.ratio), Math.log2(task.high), -reach, reach, kind[task.verdict], 0)},
     {name: '', text: true, sort: task => task.verdict, cell: task => element('span', {class: 'tag ' + (task.verdict === 'faster' ? 'good' : task.verdict === 'slower' ? 'bad' : '')}, task.verdict)},
     {name: 'In the network', sort: task => Math.abs(change(task)), cell: task => change(task) === 0 ? '–' : (change(task) > 0 ? '− ' : '+ ') + shown(task.metric, Math.abs(change(task)))},
-  ], tasks, {sort: 7});
+  ], tasks, {label: 'Compared tasks', sort: 7, stacked: true});
   const only = (names, where) => names.length ? card(`Only in ${where}`, null, element('ul', {}, names.map(name => element('li', {}, name)))) : null;
   return element('div', {},
       element('h1', {}, 'Comparison'), element('p', {class: 'sub'}, `${comparison.store} against ${comparison.other}`),
       element('div', {class: 'tiles'},
-          tile('All of these', ratio ? ratio.toFixed(3) + '×' : '–', ratio ? `between ${comparison.low.toFixed(3)} and ${comparison.high.toFixed(3)}` : '',
+          tile('All common tasks', ratio ? ratio.toFixed(3) + '×' : '–', ratio ? `between ${comparison.low.toFixed(3)} and ${comparison.high.toFixed(3)}` : '',
               comparison.low > 1 ? 'good' : comparison.high < 1 ? 'bad' : ''),
           tile('Faster', String(count('faster')), 'tasks', count('faster') ? 'good' : ''), tile('Slower', String(count('slower')), 'tasks', count('slower') ? 'bad' : ''),
-          tile('Same', String(count('same')), 'the interval has 1 in it'),
+          tile('Same', String(count('same')), 'the interval contains 1'),
           tile('This', shown(comparison.metric, comparison.total), 'all uses'), tile('Other', shown(comparison.metric, comparison.other_total), 'all uses')),
       element('div', {class: 'grid'}, tasks.length
-          ? card('Task by task', 'How much faster than the other store; the bar is the 95 % interval, the line is equal', table, {size: 'wide'})
-          : card('Task by task', null, none('The two have no task in common.'), {size: 'wide'}),
+          ? card('Task by task', 'Time of the other store / time of this one; the bar is the 95 % interval, the line marks 1', table, {size: 'wide'})
+          : card('Task by task', null, none('The stores have no task in common.'), {size: 'wide'}),
       only(comparison.only_here, comparison.store), only(comparison.only_there, comparison.other)));
 }

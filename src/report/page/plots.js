@@ -9,16 +9,16 @@ function sharp(canvas) {
   canvas.style.height = box.height + 'px';
   const context = canvas.getContext('2d');
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.font = '11px system-ui, sans-serif';
   return [context, box.width, box.height];
 }
 
-/** Redraws when the size changes. Returns what forgetCharts destroys. */
-function redrawn(canvas, draw) {
-  const observer = new ResizeObserver(() => draw());
+/** Paints a canvas now and when its size changes. paint: of a context and its size in CSS pixels. */
+function redrawn(canvas, paint) {
+  const draw = () => paint(...sharp(canvas));
+  const observer = new ResizeObserver(draw);
   observer.observe(canvas.parentNode);
   draw();
-  return {destroy: () => observer.disconnect()};
+  return {destroy: () => observer.disconnect(), draw, paint};
 }
 
 function mixed(a, b, share) {
@@ -45,8 +45,9 @@ function parallelCoordinates(canvas, first, metric) {
     return {axes, step, end: {x: left + axes.length * step, y: i => height - bottom - speed(i) * (height - top - bottom)},
       low, high, speed, cut: sorted[sorted.length - 1] > high};
   }
-  function draw() {
-    const [g, width, height] = sharp(canvas), c = colours(), plan = layout(width, height);
+  function paint(g, width, height) {
+    const c = colours(), plan = layout(width, height);
+    g.font = '11px sans-serif';
     const shownRow = row => !over || row[over.axis] === over.level;
     const order = table.rows.map((_, i) => i).sort((a, b) => table.value[b] - table.value[a]);
     for (const i of order) {
@@ -111,11 +112,11 @@ function parallelCoordinates(canvas, first, metric) {
     });
     if ((found && found.axis * 1e6 + found.level) === (over && over.axis * 1e6 + over.level)) return;
     over = found;
-    draw();
+    kept.draw();
   };
-  canvas.onpointerleave = () => { over = null; draw(); };
-  const kept = redrawn(canvas, draw);
-  return {destroy: kept.destroy, show: other => { table = other; over = null; draw(); }};
+  canvas.onpointerleave = () => { over = null; kept.draw(); };
+  const kept = redrawn(canvas, paint);
+  return {destroy: kept.destroy, paint, show: other => { table = other; over = null; kept.draw(); }};
 }
 
 function fitted(g, text, width) {
@@ -126,8 +127,9 @@ function fitted(g, text, width) {
 }
 
 function engineTimeline(canvas, vta) {
-  return redrawn(canvas, () => {
-    const [g, width, height] = sharp(canvas), c = colours();
+  return redrawn(canvas, (g, width, height) => {
+    const c = colours();
+    g.font = '11px sans-serif';
     const left = 78, right = 10, row = (height - 30) / vta.engines.length;
     const at = cycle => left + cycle / vta.cycles * (width - left - right);
     vta.engines.forEach((engine, i) => {
@@ -150,7 +152,7 @@ function vtaCards(task) {
   const vta = task.vta;
   const cards = [];
   if (vta.engines.some(engine => engine.spans.length)) {
-    cards.push(card('Engines of the winner', 'Cycle model ' + vta.cycle_model + '; what is empty waits', canvas => engineTimeline(canvas, vta), {size: 'wide', plot: 'short'}));
+    cards.push(card('Engines of the winner', 'Cycle model ' + vta.cycle_model + '; an engine waits where its row is empty', canvas => engineTimeline(canvas, vta), {size: 'wide', plot: 'short'}));
   }
   const bytes = Object.entries(vta.bytes);
   if (bytes.length) {
@@ -163,7 +165,7 @@ function vtaCards(task) {
     }));
   }
   if (vta.points.length) {
-    cards.push(card('Cycles and bytes', `${countText(vta.points.length)} configs of ${countText(vta.points_of)} trials, simulated for this page; none is better in both than those on the line`, canvas => {
+    cards.push(card('Cycles and bytes', `${countText(vta.points.length)} configs of ${countText(vta.points_of)} trials, simulated for this page. No config is better in both metrics than one on the line`, canvas => {
       const c = colours(), point = one => ({x: one.cycles, y: one.bytes});
       const front = vta.points.filter(one => one.front).sort((a, b) => a.cycles - b.cycles);
       return new Chart(canvas, {data: {datasets: [
@@ -184,12 +186,12 @@ function around(points, name) {
 }
 
 function gpuCards(task) {
-  const cards = [card('On the GPU', 'What the winner asks of a multiprocessor', element('table', {}, element('tbody', {}, Object.entries(task.gpu).map(([name, value]) =>
+  const cards = [card('GPU resources', 'Of the winner on one multiprocessor', element('table', {}, element('tbody', {}, Object.entries(task.gpu).map(([name, value]) =>
       element('tr', {}, element('td', {class: 'text'}, name), element('td', {}, name.includes('share of') || name === 'occupancy' ? percent(value)
           : name.startsWith('bytes') ? bytesText(value) : countText(value)))))))];
   const points = task.gpu_points;
   if (points.length > 1) {
-    cards.push(card('Occupancy, shared memory, bank conflicts', 'Winner and configs of the whole search; the larger a dot, the more shared memory', canvas => {
+    cards.push(card('Occupancy, shared memory, bank conflicts', 'The winner and configs of the whole search; the area of a dot shows its shared memory', canvas => {
       const c = colours(), most = Math.max(1, ...points.map(one => one.shared_bytes));
       const free = points.filter(one => !one.best && one.bank_conflict_ways <= 1.01), clash = points.filter(one => !one.best && one.bank_conflict_ways > 1.01);
       const set = (label, list, colour, style) => ({type: 'scatter', label, data: list.map(one => ({x: 100 * one.occupancy, y: one.value, one})), backgroundColor: faded(colour, .6),

@@ -1,6 +1,6 @@
 // One task: progress of the search, effect of the knobs, quality of the model, winner.
 
-const unitX = {trial: 'trial', seconds: 'time of the job'};
+const unitX = {trial: 'trial', seconds: 'time since the start of the job'};
 
 function searchChart(canvas, task, by) {
   const c = colours(), p = task.points;
@@ -29,7 +29,7 @@ function searchChart(canvas, task, by) {
     {type: 'line', label: 'best so far', data: line, stepped: 'before', borderColor: c.warm, backgroundColor: c.warm,
       borderWidth: 2, pointRadius: 0, pointStyle: 'rectRounded'},
     dots('trial', ok, c.accent)];
-  if (noisy.length) sets.push(dots('in noise', noisy, c.sand));
+  if (noisy.length) sets.push(dots('noisy', noisy, c.sand));
   if (predicted.length) sets.push(dots('predicted', predicted, c.violet, {backgroundColor: 'transparent', borderWidth: .9}));
   if (slow.length) sets.push(dots('slower', slow, c.muted, {pointStyle: 'triangle', pointRadius: 3.4}));
   if (failed.length) sets.push(dots('failed', failed, c.bad, {pointStyle: 'crossRot', borderWidth: 1.1, pointRadius: 3}));
@@ -48,20 +48,28 @@ function searchChart(canvas, task, by) {
   });
 }
 
-function searchCard(task) {
-  let chart = null, by = 'trial';
-  const node = card('The search', null, canvas => {
-    chart = searchChart(canvas, task, by);
-    return {destroy: () => chart.destroy()};
-  }, {size: 'two-thirds', plot: 'tall', far: choice(['trials', 'time'], 0, i => {
-    by = i ? 'seconds' : 'trial';
+/** A chart over trials or over time; draw: of a canvas and 'trial' or 'seconds'. */
+function chartOverTrialsOrTime(title, hint, draw, options) {
+  const state = stateOf(title, {time: options.time ? 1 : 0});
+  const by = () => state.time ? 'seconds' : 'trial';
+  let chart = null;
+  return card(title, hint, canvas => {
+    chart = draw(canvas, by());
+    return {destroy: () => chart.destroy(), current: () => chart};
+  }, Object.assign({far: choice(title + ' over', ['trials', 'time'], state.time, i => {
+    state.time = i;
+    if (!chart) return;
     const canvas = chart.canvas;
     chart.destroy();
-    chart = searchChart(canvas, task, by);
-  })});
+    chart = draw(canvas, by());
+  })}, options));
+}
+
+function searchCard(task) {
+  const node = chartOverTrialsOrTime('Search', null, (canvas, by) => searchChart(canvas, task, by), {size: 'two-thirds', plot: 'tall'});
   if (task.points.trial.length < task.trials) {
     node.querySelector('header').after(element('p', {class: 'hint'},
-        `The line is exact; of ${countText(task.trials)} trials ${countText(task.points.trial.length)} are drawn as points`));
+        `The line is exact. The dots are ${countText(task.points.trial.length)} of ${countText(task.trials)} trials`));
   }
   return node;
 }
@@ -93,23 +101,6 @@ function rooflineChart(canvas, task) {
       y: {type: 'logarithmic', min: Math.min(low * far, rate(slowest)) / 1.5, max: peak * 1.6, title: {text: ''},
         ticks: {callback: (value, i, ticks) => tickOfDecade(value, ticks, () => perSecond(value))}}},
     {plugins: {tooltip: {callbacks: {label: item => item.dataset.label + ' ' + perSecond(item.parsed.y)}}}}),
-  });
-}
-
-function importanceChart(canvas, table) {
-  const c = colours();
-  const rows = table.importance.filter(row => row.knobs.length === 1 || row.share > .01).slice(0, 14);
-  canvas.parentNode.style.height = 44 + 26 * Math.max(2, rows.length) + 'px';
-  return new Chart(canvas, {
-    type: 'bar',
-    data: {labels: rows.map(row => row.knobs.join(' × ')), datasets: [{
-      data: rows.map(row => 100 * row.share), borderRadius: 3, barPercentage: .7, categoryPercentage: 1,
-      backgroundColor: rows.map(row => row.knobs.length > 1 ? c.violet : c.accent)}]},
-    options: chartOptions({
-      x: {min: 0, suggestedMax: 10, title: {text: 'of the spread of log(time)'}, ticks: {callback: value => value + ' %'}},
-      y: {grid: {display: false}, ticks: {color: c.ink, autoSkip: false}}},
-    {indexAxis: 'y', plugins: {legend: {display: false},
-      tooltip: {callbacks: {label: item => digits(item.parsed.x, 2) + ' %'}}}}),
   });
 }
 
@@ -157,43 +148,31 @@ function intervalBar(low, at, high, from, to, kind, mark) {
       styled(element('span', {class: 'dot'}), {left: place(at) + '%'}));
 }
 
-function configText(text) {
-  try {
-    return Object.entries(JSON.parse(text).values).map(([name, value]) => name + '=' + JSON.stringify(value)).join('  ');
-  } catch (error) {
-    return text;
-  }
-}
-
 function finalistTable(task) {
   const ends = task.finalists.flatMap(row => [row.value * (1 - row.noise), row.value * (1 + row.noise)]);
   const from = Math.min(...ends), to = Math.max(...ends);
-  return element('div', {class: 'scroll'}, element('table', {},
-      element('thead', {}, element('tr', {}, element('th', {class: 'text'}, ''), element('th', {}, 'Value'),
-          element('th', {class: 'text'}, '95 %'), element('th', {class: 'text'}, 'Config'))),
-      element('tbody', {}, task.finalists.map(row => element('tr', {},
-          element('td', {class: 'text'}, row.winner ? element('span', {class: 'tag good'}, 'winner') : null,
-              row.tied ? element('span', {class: 'tag'}, 'tie') : null, row.default ? element('span', {class: 'tag'}, 'default') : null,
-              row.disturbed ? element('span', {class: 'tag warm'}, 'in noise') : null),
-          element('td', {}, shown(task.metric, row.value), ' ± ', percent(row.noise)),
-          element('td', {class: 'text'}, intervalBar(row.value * (1 - row.noise), row.value, row.value * (1 + row.noise), from, to,
-              row.winner ? 'good' : row.tied ? '' : 'same')),
-          element('td', {class: 'text wrap'}, row.template + '  ', element('code', {}, configText(row.config))))))));
+  return sortedTable([
+    {name: '', text: true, cell: row => [row.winner ? element('span', {class: 'tag good'}, 'winner') : null,
+      row.tied ? element('span', {class: 'tag'}, 'tie') : null, row.default ? element('span', {class: 'tag'}, 'default') : null,
+      row.disturbed ? element('span', {class: 'tag warm'}, 'noisy') : null]},
+    {name: 'Value', sort: row => row.value, cell: row => [shown(task.metric, row.value), ' ± ', percent(row.noise)]},
+    {name: '95 % interval', text: true, cell: row => intervalBar(row.value * (1 - row.noise), row.value, row.value * (1 + row.noise), from, to,
+        row.winner ? 'good' : row.tied ? '' : 'same')},
+    {name: 'Config', text: true, wrap: true, cell: row => configNodes(row.template, row.config)},
+  ], task.finalists, {label: 'Finalists', stacked: true});
 }
 
 function frontTable(task) {
-  return element('div', {class: 'scroll'}, element('table', {},
-      element('thead', {}, element('tr', {}, task.metrics.map(metric => element('th', {}, metric)),
-          element('th', {class: 'text'}, 'Config'))),
-      element('tbody', {}, task.front.map(row => element('tr', {},
-          task.metrics.map(metric => element('td', {}, shown(metric, row.values[metric]))),
-          element('td', {class: 'text wrap'}, row.template + '  ', element('code', {}, configText(row.config))))))));
+  return sortedTable([
+    ...task.metrics.map(metric => ({name: metric, sort: row => row.values[metric], cell: row => shown(metric, row.values[metric])})),
+    {name: 'Config', text: true, wrap: true, cell: row => configNodes(row.template, row.config)},
+  ], task.front, {label: 'Pareto front', stacked: true});
 }
 
-function listing(text, first, last, other) {
+function listing(label, text, first, last, other) {
   const lines = text.replace(/\n$/, '').split('\n');
   const known = other ? new Set(other.split('\n').map(line => line.trim())) : null;
-  return element('pre', {tabindex: '0'}, lines.map((line, i) => {
+  return element('pre', {tabindex: '0', role: 'region', 'aria-label': label}, lines.map((line, i) => {
     const hot = first > 0 && i + 1 >= first && i + 1 <= last;
     const differs = known && line.trim() && !known.has(line.trim());
     return element('span', {class: hot ? 'hot' : differs ? 'differs' : ''}, line || ' ');
@@ -203,18 +182,18 @@ function listing(text, first, last, other) {
 function codeCards(task) {
   const cards = [];
   if (task.code.length) {
-    cards.push(card('Loops', task.code.length > 1 ? 'Lines that the other one does not have are marked' : null,
+    cards.push(card('Loops', task.code.length > 1 ? 'Marked lines differ between the two' : null,
         element('div', {class: 'sides' + (task.code.length > 1 ? '' : ' one')}, task.code.map((code, i) =>
             element('div', {class: 'listing'},
                 element('h4', {}, (code.title === 'winner' ? 'Winner' : 'Runner-up') + ', ' + shown(task.metric, code.value)),
-                element('div', {class: 'config'}, code.template + '  ' + configText(code.config)),
-                listing(code.loops, 0, 0, task.code.length > 1 ? task.code[1 - i].loops : null)))), {size: 'wide'}));
+                element('div', {class: 'config'}, configNodes(code.template, code.config)),
+                listing('Loops of the ' + code.title, code.loops, 0, 0, task.code.length > 1 ? task.code[1 - i].loops : null)))), {size: 'wide'}));
   }
   const compiled = task.code.find(code => code.assembly);
   if (compiled) {
     const [first, last] = compiled.hot;
-    const view = listing(compiled.assembly, first, last, null);
-    cards.push(card('Assembly of the winner', first > 0 ? `The hot loop is marked: lines ${first} to ${last}` : 'No loop in it: it is written out',
+    const view = listing('Assembly of the winner', compiled.assembly, first, last, null);
+    cards.push(card('Assembly of the winner', first > 0 ? `The hot loop is marked: lines ${first} to ${last}` : 'The code has no loop: it is unrolled',
         view, {size: 'wide'}));
     requestAnimationFrame(() => {
       const hot = view.querySelector('.hot');
@@ -225,35 +204,12 @@ function codeCards(task) {
 }
 
 function outcomeStrip(task) {
-  const c = {ok: 'good', invalid: 'faint', build_failed: 'warm', build_timeout: 'sand', run_failed: 'bad', run_timeout: 'violet', wrong_result: 'bad', device_lost: 'ink'};
+  const colour = {ok: 'good', invalid: 'faint', build_failed: 'warm', build_timeout: 'sand', run_failed: 'bad', run_timeout: 'violet', wrong_result: 'bad', device_lost: 'ink'};
   const rows = Object.entries(task.outcomes).sort((a, b) => b[1] - a[1]);
   return [element('div', {class: 'segments'}, rows.map(([name, count]) =>
-      styled(element('i', {title: outcomeName(name)}), {flex: String(count), background: `var(--${c[name] || 'muted'})`}))),
+      styled(element('i', {title: outcomeName(name)}), {flex: String(count), background: `var(--${colour[name] || 'muted'})`}))),
     element('div', {class: 'legend'}, rows.map(([name, count]) =>
-        styled(element('span', {}, `${outcomeName(name)} ${countText(count)}`), {'--swatch': `var(--${c[name] || 'muted'})`})))];
-}
-
-function knobCards(task) {
-  const tables = task.knobs.filter(table => table.rows.length > 1 && table.axes.length);
-  if (!tables.length) return [card('Knobs', null, none('Too few trials of one template to compare its knobs.'), {size: 'wide'})];
-  const cards = [];
-  let coordinates = null;
-  const pick = tables.length > 1 ? element('select', {'aria-label': 'Template', onchange: event => coordinates.show(tables[event.target.selectedIndex])},
-      tables.map(table => element('option', {}, table.template + ' (' + countText(table.trials) + ')'))) : element('span', {class: 'tag'}, tables[0].template);
-  cards.push(card('Knobs of every trial', 'A line is a trial, the faster the warmer; move over an axis to single out a value', canvas => {
-    coordinates = parallelCoordinates(canvas, tables[0], task.metric);
-    return coordinates;
-  }, {size: 'wide', plot: 'tall', far: pick}));
-  // Axes keep a readable width; a phone scrolls.
-  const plot = cards[0].querySelector('.plot'), scroll = element('div', {class: 'scroll'});
-  plot.replaceWith(scroll);
-  scroll.append(plot);
-  plot.style.minWidth = 110 + 62 * tables[0].axes.length + 'px';
-  for (const table of tables.filter(one => one.importance.length).slice(0, 1)) {
-    cards.push(card('What the knobs explain', table.template + ', ' + countText(table.trials) + ' trials; × is what two do only together',
-        canvas => importanceChart(canvas, table), {size: 'third', plot: 'free'}));
-  }
-  return cards;
+        styled(element('span', {}, `${outcomeName(name)} ${countText(count)}`), {'--swatch': `var(--${colour[name] || 'muted'})`})))];
 }
 
 function taskView(report, jobIndex, taskIndex) {
@@ -263,44 +219,49 @@ function taskView(report, jobIndex, taskIndex) {
   const bound = roof.bound > 0 && task.best > 0 ? roof.bound / task.best : 0;
   const gain = gainOf(task);
   const cards = [searchCard(task),
-    card('Roofline', roof.peak_operations > 0 && roof.operations > 0 ? 'Operations and bytes of the task, each tensor once' : null,
+    card('Roofline', roof.peak_operations > 0 && roof.operations > 0 ? 'Operations and bytes of the task; each tensor counts once' : null,
         roof.peak_operations > 0 && roof.operations > 0 && task.ok > 0 ? canvas => rooflineChart(canvas, task)
-            : none(roof.operations > 0 ? 'Peaks of the device are not known: ' + roof.peaks + '.' : 'This task has no arithmetic.'),
+            : none(roof.operations > 0 ? 'The peaks of the device are unknown: ' + roof.peaks + '.' : 'This task has no arithmetic.'),
         {size: 'third', plot: 'tall'}),
     ...knobCards(task)];
   if (ranking.windows.length) {
-    cards.push(card("How well the model ranked", "Kendall's tau of its scores against what was measured: 1 is the same order, 0 is chance",
-        canvas => tauChart(canvas, ranking), {size: 'third'}));
+    cards.push(card("Ranking by the cost model", "Kendall's tau of scores and measured values: 1 is the same order, 0 is chance",
+        canvas => tauChart(canvas, ranking), {size: ranking.calibration.length > 1 ? '' : 'wide'}));
   } else {
-    cards.push(card('How well the model ranked', null, none(ranking.trials ? 'Too few trials with a prediction.' : 'No predictions are stored.'), {size: 'third'}));
+    cards.push(card('Ranking by the cost model', null, none(ranking.trials ? 'Too few trials with a prediction.' : 'No predictions are stored.'), {size: 'wide'}));
   }
   if (ranking.calibration.length > 1) {
-    cards.push(card('Predicted and measured', 'A score means the time that the trials before it gave such scores', canvas => calibrationChart(canvas, task), {size: 'third'}));
+    cards.push(card('Predicted and measured', 'The time that a score predicts is computed from the trials before it', canvas => calibrationChart(canvas, task)));
   }
   if (task.finalists.length) {
-    cards.push(card(task.raced ? 'The final race' : 'The fastest trials', task.raced
-        ? (task.ties.length ? 'The device cannot tell the tied ones from the winner' : 'Measured in turns until the difference was significant')
+    cards.push(card(task.raced ? 'Final race' : 'Fastest trials', task.raced
+        ? (task.ties.length ? 'Differences between tied configs and the winner are below the resolution of the device' : 'The finalists were measured in turns until the differences were significant')
         : 'No race was run', finalistTable(task), {size: 'wide'}));
   }
   if (task.front.length) {
-    cards.push(card('The front', 'Configs that no other verified one beats in all metrics of the job', frontTable(task), {size: 'wide'}));
+    cards.push(card('Pareto front', 'Verified configs that no other config beats in all metrics of the job', frontTable(task), {size: 'wide'}));
   }
   if (task.vta) cards.push(...vtaCards(task));
   if (Object.keys(task.gpu).length) cards.push(...gpuCards(task));
   cards.push(...codeCards(task));
   cards.push(card('Outcomes', null, outcomeStrip(task), {size: 'wide'}));
+  const trials = card('Trials', null, null, {size: 'wide'});
+  const table = element('div', {class: 'deferred'});
+  trials.append(later(table, () => table.append(...trialTable(report, jobIndex, [task]).filter(Boolean))));
+  cards.push(trials);
   return element('div', {class: 'task-page'},
       element('div', {class: 'crumbs'}, element('a', {href: jobIndex ? '#/job/' + jobIndex : '#/'}, '← Overview'),
           element('span', {class: 'far'}, taskIndex > 0 ? element('a', {href: link(taskIndex - 1)}, 'Previous') : null,
-              element('span', {}, `${taskIndex + 1} of ${job.tasks.length}`),
+              job.tasks.length > 1 ? picker('Task', job.tasks.map((one, i) => `${i + 1} of ${job.tasks.length}: ${one.name}`), taskIndex,
+                  i => { location.hash = link(i); }) : null,
               taskIndex + 1 < job.tasks.length ? element('a', {href: link(taskIndex + 1)}, 'Next') : null)),
       element('h1', {}, task.name), element('p', {class: 'sub'}, task.key + (task.epilogue ? ' + ' + task.epilogue : '')),
       element('div', {class: 'tiles'},
-          tile('Best', shown(task.metric, task.best), task.noise > 0 ? '± ' + percent(task.noise) + (task.disturbed ? ', in noise' : '') : ''),
+          tile('Best', shown(task.metric, task.best), task.noise > 0 ? '± ' + percent(task.noise) + (task.disturbed ? ', noisy' : '') : ''),
           tile('Gain', times(gain), 'default ' + shown(task.metric, task.default), gain > 1.005 ? 'good' : ''),
-          tile('Of roofline', bound ? percent(bound) : '–', bound ? 'at best ' + shown(task.metric, roof.bound) : ''),
+          tile('Of the roofline', bound ? percent(bound) : '–', bound ? 'bound ' + shown(task.metric, roof.bound) : ''),
           tile('Trials', countText(task.trials), task.trials - task.ok ? countText(task.trials - task.ok) + ' failed' : 'none failed'),
-          tile('Ties', task.raced ? String(task.ties.length) : '–', task.raced ? 'not told from the winner' : 'no race'),
+          tile('Ties', task.raced ? String(task.ties.length) : '–', task.raced ? 'with the winner' : 'no race'),
           tile("Kendall's tau", ranking.windows.length ? ranking.tau.toFixed(2) : '–', ranking.trials ? countText(ranking.trials) + ' predictions' : 'no predictions')),
       element('div', {class: 'grid'}, cards));
 }

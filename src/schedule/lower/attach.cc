@@ -114,14 +114,43 @@ std::vector<std::optional<Lowering::Part>> Lowering::NeededParts(const Nest& nes
   return parts;
 }
 
+/// Returns true if the parts of all iterations of the loops outside of leaf `p` are the whole, and
+/// no two of them overlap.
+bool Lowering::CoversKept(const Nest& nest, std::size_t p, const Part& part,
+                          const Realized& whole) {
+  if (!nest.fixed.empty() || !nest.offsets.empty()) return false;  // one of several pieces
+  std::vector<std::size_t> used;
+  for (std::size_t d = 0; d < part.min.size(); ++d) {
+    LinearForm first = LinearForm::Of(part.min[d], ranges_);
+    first.Add(LinearForm::Of(whole.origin[d], ranges_), -1);
+    if (first.constant != 0 || first.terms.size() > 1) return false;
+    if (first.IsConstant()) {
+      if (part.extent[d] < whole.shape[d]) return false;
+      continue;
+    }
+    const auto& [loop, step] = first.terms[0];
+    std::size_t q = 0;
+    while (q < p && !nest.leaf[q].Same(loop)) ++q;
+    if (q == p || std::ranges::find(used, q) != used.end()) return false;
+    used.push_back(q);
+    const std::int64_t count = nest.loops.extent(nest.info->leaves[q]);
+    if (step != part.extent[d] || step * count < whole.shape[d]) return false;
+  }
+  return true;
+}
+
 Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
   std::vector<StageId> attached;
+  const auto here = [&](const Schedule::StageInfo& info) {
+    return info.attach == Schedule::Attach::kAt && info.consumer == nest->stage &&
+           info.at == nest->info->leaves[p - 1];
+  };
+  const auto only_held = [&](const Schedule::StageInfo& info) {
+    return info.keep && here(schedule_.stage(info.consumer));
+  };
   for (StageId id : schedule_.order()) {
     const auto& info = schedule_.stage(id);
-    if (info.attach == Schedule::Attach::kAt && info.consumer == nest->stage &&
-        info.at == nest->info->leaves[p - 1]) {
-      attached.push_back(id);
-    }
+    if (here(info) || only_held(info)) attached.push_back(id);
   }
   std::vector<Stmt> code;
   AppendPrefetches(*nest, p, &code);
@@ -137,6 +166,14 @@ Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
     const auto& info = schedule_.stage(id);
     const auto& part = parts[static_cast<std::size_t>(id.index)];
     if (!part) continue;  // not read
+    if (info.keep && here(info)) {
+      if (!CoversKept(*nest, p, *part, realized_[static_cast<std::size_t>(id.index)])) {
+        return FailStage(*nest,
+                         "its loops do not compute all of '" + info.op.name + "', which is kept");
+      }
+      code.push_back(EmitStage(id, *part));
+      continue;
+    }
     // Shared memory is flat: the threads that copy to it only enumerate its elements.
     std::vector<std::int64_t> shape = part->extent;
     if (info.scope == Scope::kShared) shape = {info.HeldElements(part->extent)};
@@ -151,6 +188,7 @@ Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
     }
     realized_[static_cast<std::size_t>(id.index)] = {buffer, part->min, part->extent, &info};
     buffers.push_back(buffer);
+    if (only_held(info)) continue;
     if (info.double_buffer) doubled_.push_back(buffer);
     if (info.pipeline > 0) pipelined_.push_back({buffer, info.pipeline});
     code.push_back(EmitStage(id, *part));

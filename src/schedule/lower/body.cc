@@ -145,7 +145,11 @@ Stmt Lowering::EmitBody(const Nest& nest) {
   const ComputeOp& op = nest.info->op;
   const Realized& realized = realized_[static_cast<std::size_t>(nest.stage.index)];
   const Buffer& buffer = realized.buffer;
-  std::vector<Expr> indices = IndicesOf(realized, nest.local);
+  std::vector<Expr> local = nest.local;
+  for (std::size_t d = 0; nest.info->keep && d < local.size(); ++d) {
+    local[d] = Simplify(nest.axis[d] - realized.origin[d], ranges_);
+  }
+  std::vector<Expr> indices = IndicesOf(realized, std::move(local));
   if (nest.part == Nest::Part::kInit) {
     return MakeStore(buffer, std::move(indices), IdentityElementOf(op.combiner, buffer->dtype));
   }

@@ -9,6 +9,8 @@
 namespace tilewright {
 namespace {
 
+using Attach = Schedule::Attach;
+
 bool IsIdentifier(std::string_view name) {
   if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) return false;
   for (char c : name) {
@@ -30,14 +32,6 @@ std::int64_t StatementsOf(const Stmt& stmt) {
   return count;
 }
 
-bool IsBound(const Schedule& schedule) {
-  for (std::size_t i = 0; i < schedule.loop_count(); ++i) {
-    const LoopKind kind = schedule.loop({static_cast<int>(i)}).kind;
-    if (IsThreadLoop(kind) || IsBlockLoop(kind)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 Lowering::Lowering(const Schedule& schedule, const LowerLimits& limits)
@@ -57,14 +51,16 @@ Stmt Lowering::FailStage(const Nest& nest, const std::string& reason) {
 
 Result<Program> Lowering::Run(std::string name) {
   TW_RETURN_IF_ERROR(CheckSchedule(schedule_));
-  if (!IsIdentifier(name)) return InvalidArgument("program name '" + name + "' is no identifier");
+  if (!IsIdentifier(name))
+    return InvalidArgument("program name '" + name + "' is not an identifier");
   const bool bound = IsBound(schedule_);
   std::vector<Stmt> code;
   std::vector<Buffer> workspace;
   const StageId result = schedule_.order().back();
   for (StageId id : schedule_.order()) {
     const auto& info = schedule_.stage(id);
-    if (info.attach != Schedule::Attach::kRoot) continue;
+    const bool kept = info.keep && schedule_.stage(info.consumer).attach == Attach::kRoot;
+    if (info.attach != Attach::kRoot && !kept) continue;
     Part whole;
     for (const Axis& axis : info.op.axes) {
       whole.min.push_back(Expr(0));
@@ -83,6 +79,7 @@ Result<Program> Lowering::Run(std::string name) {
       (info.scope == Scope::kLocal ? local_bytes_ : workspace_bytes_) += buffer->bytes();
     }
     realized_[static_cast<std::size_t>(id.index)] = {buffer, whole.min, buffer->shape};
+    if (kept) continue;
     code.push_back(EmitStage(id, whole));
     TW_RETURN_IF_ERROR(status_);
     if (!bound || info.library) continue;

@@ -102,6 +102,7 @@ class Lowering {
   Stmt EmitAttached(Nest* nest, std::size_t p);
   std::vector<std::optional<Part>> NeededParts(const Nest& nest, std::size_t p);
   std::optional<Box> BoxOfIndex(const Expr& index, const AxisBoxes& boxes) const;
+  bool CoversKept(const Nest& nest, std::size_t p, const Part& part, const Realized& whole);
   void GrowPart(const Expr& load, const AxisBoxes& boxes, bool shared, std::optional<Part>* part);
 
   // body.cc

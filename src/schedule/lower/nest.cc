@@ -110,7 +110,7 @@ void Lowering::RefreshValues(Nest* nest) {
     if (r.kind == Relation::Kind::kSplit) {
       assign(r.parent, Simplify(value(r.outer) * factor + value(r.inner), ranges_));
     } else if (nest->loops.extent(r.outer) == 1) {
-      assign(r.outer, Expr(0));  // also if a tail reaches beyond: nothing is computed there
+      assign(r.outer, Expr(0));  // also beyond the extent, where guards skip the body
       assign(r.inner, value(r.parent));
     } else {
       assign(r.outer, Simplify(FloorDiv(value(r.parent), factor), ranges_));
@@ -264,10 +264,10 @@ std::optional<Stmt> Lowering::EmitPeeledLoop(Nest* nest, std::size_t p) {
   return std::nullopt;
 }
 
-/// Emits code inside the leaves before `p`. entered: leaf p-1 was opened just before.
+/// Emits the code inside leaf loops 0 to p-1. entered: leaf loop p-1 was opened just before.
 Stmt Lowering::EmitLevel(Nest* nest, std::size_t p, bool entered) {
   if (!status_.ok()) return MakeBlock({});
-  // Guards first: the branch also takes every incomplete tile as the last one.
+  // Guards first: the branch treats every tile index from the last one on as the last tile.
   const Expr guard = TakeGuards(nest, p);
   auto branch = EmitPeeledBranch(nest, p, entered);
   Stmt code = branch                                       ? std::move(*branch)

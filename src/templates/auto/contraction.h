@@ -11,7 +11,7 @@
 namespace tilewright {
 
 /// Contraction of a computation: the stage that does most of its work, if it is a reduction whose
-/// operands are read repeatedly, since each load lacks an axis of the result.
+/// operands are reused, because each load is independent of an axis of the result.
 struct Contraction {
   Compute compute;         ///< neighbouring dimensions joined (src/tensor/expression/collapse.h)
   std::size_t main = 0;    ///< position of the stage
@@ -23,11 +23,11 @@ struct Contraction {
   struct Operand {
     Buffer buffer;
     std::vector<bool> has_axis;  ///< for each axis of the result: whether the load depends on it
-    int across = -1;       ///< dimension along which elements along vector_axis are apart; -1: none
-    bool gathers = false;  ///< elements along vector_axis are apart, in no single dimension
-    int input = -1;        ///< of the expression; -1 if a stage computes the buffer
-    bool constant = false;   ///< the input is known when code is generated
-    int row_dimension = -1;  ///< dimension whose index is rows[0] or rows[1]; -1: none
+    int across = -1;             ///< dimension in which vector_axis is strided; -1: none
+    bool gathers = false;        ///< vector_axis is strided in several dimensions
+    int input = -1;              ///< of the expression; -1 if a stage computes the buffer
+    bool constant = false;       ///< the input is known when code is generated
+    int row_dimension = -1;      ///< dimension whose index is rows[0] or rows[1]; -1: none
     int row_axis = -1;
   };
   std::vector<Operand> operands;
@@ -44,15 +44,15 @@ struct Contraction {
 /// Returns the contraction of an expression with vectors along an axis of its result; -1: the
 /// innermost axis with more than one element. For another axis, the axes of the main stage are
 /// reordered, and a stage copies its result back to the old order.
-/// Errors: kUnsupported if the expression has no contraction, or if elements along the axis are
-/// apart in memory in more than one dimension.
+/// Errors: kUnsupported if the expression has no contraction, or if an operand is strided along the
+/// axis in more than one dimension.
 Result<Contraction> FindContraction(const Expression& expression, int axis = -1);
 /// Returns the contractions for all axes that can have vectors, the innermost first.
 /// Errors: kUnsupported if the expression has none.
 Result<std::vector<Contraction>> FindContractions(const Expression& expression);
 
-/// Makes the main stage read operand `number` with a dimension innermost (-1: the one it is read
-/// across), from a new stage "<buffer>.turned" before it.
+/// Transposes operand `number`: the main stage reads it from a new stage "<buffer>.turned", where
+/// `dimension` (-1: Operand::across) is innermost.
 void TransposeOperand(Contraction& contraction, std::size_t number, int dimension = -1);
 /// Replaces a constant operand by a parameter packed in blocks of `block` elements of `dimension`;
 /// returns its layout for KernelLayouts::weight.

@@ -21,6 +21,7 @@ bool HasReduction(const Expression& expression) {
   });
 }
 
+namespace fixed_auto {
 namespace {
 
 Result<ConfigSpace> DefineSpace(const Workload&, const Target&) { return ConfigSpace(); }
@@ -42,8 +43,15 @@ TemplateEntry EntryFor(std::string_view key, std::string_view device) {
 }
 
 }  // namespace
+}  // namespace fixed_auto
 
-TemplateEntry AutoFixedEntry() { return EntryFor("auto.cpu/fixed", "llvm"); }
-TemplateEntry AutoFixedCudaEntry() { return EntryFor("auto.cuda/fixed", "cuda"); }
+TemplateEntry AutoFixedEntry() {
+  using namespace fixed_auto;
+  return EntryFor("auto.cpu/fixed", "llvm");
+}
+TemplateEntry AutoFixedCudaEntry() {
+  using namespace fixed_auto;
+  return EntryFor("auto.cuda/fixed", "cuda");
+}
 
 }  // namespace tilewright

@@ -11,6 +11,7 @@
 #include "src/tensor/expression/collapse.h"
 
 namespace tilewright {
+namespace flat_auto {
 namespace {
 
 constexpr KnobDoc kKnobs[] = {
@@ -84,8 +85,10 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
 }
 
 }  // namespace
+}  // namespace flat_auto
 
 TemplateEntry AutoFlatEntry() {
+  using namespace flat_auto;
   return LoopTemplate("auto.cpu/flat", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
                       &Apply);
 }

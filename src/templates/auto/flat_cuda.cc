@@ -12,6 +12,7 @@
 #include "src/tensor/expression/collapse.h"
 
 namespace tilewright {
+namespace flat_cuda_auto {
 namespace {
 
 constexpr KnobDoc kKnobs[] = {
@@ -86,8 +87,10 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
 }
 
 }  // namespace
+}  // namespace flat_cuda_auto
 
 TemplateEntry AutoFlatCudaEntry() {
+  using namespace flat_cuda_auto;
   return LoopTemplate("auto.cuda/flat", 1, "cuda", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
                       &Apply);
 }

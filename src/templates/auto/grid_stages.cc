@@ -34,16 +34,16 @@ std::int64_t LanesOf(const Schedule& s, StageId stage, LoopId innermost, std::in
 }
 
 /// Reduction axis in equal parts, one for each thread.
-struct Parts {
+struct RankFactor {
   int axis = 0;
   std::int64_t count = 1;
 };
 
 /// Returns the longest reduction axis, the last one of equals, in about `threads` parts; in one
 /// part if its extent has no such divisor and is too long for one thread for each element.
-Parts PartsOf(const ComputeOp& op, std::int64_t threads) {
+RankFactor RankFactorOf(const ComputeOp& op, std::int64_t threads) {
   constexpr std::int64_t kMaxOfOneElement = 256;
-  Parts parts;
+  RankFactor parts;
   std::int64_t extent = 0;
   for (std::size_t i = 0; i < op.reduce_axes.size(); ++i) {
     if (op.reduce_axes[i].extent < extent) continue;
@@ -60,7 +60,7 @@ Parts PartsOf(const ComputeOp& op, std::int64_t threads) {
 /// Splits `sum` into stages of partial sums, those of more threads first; returns none if it is
 /// short.
 std::vector<StageId> FactorSum(Schedule& s, StageId sum, std::int64_t threads) {
-  const Parts parts = PartsOf(s.stage(sum).op, threads);
+  const RankFactor parts = RankFactorOf(s.stage(sum).op, threads);
   std::vector<StageId> partial;
   if (parts.count == 1) return partial;
   partial.push_back(s.RFactor(sum, parts.axis, parts.count));

@@ -61,18 +61,18 @@ class RowJoiner {
       if (divides && node->dtype.is_integer()) fits = false;
     });
     for (const ExprNode* load : loads) fits = fits && TakeLoad(main, *load);
-    if (!fits || pictures_.empty()) return Unsupported("what is read is no picture");
+    if (!fits || images_.empty()) return Unsupported("what is read is not a picture");
     if (!OnlyInPictures(main.body)) return Unsupported("positions are computed with");
     if (found_.windows.empty()) return Unsupported("no windows");
     if (found_.joined) {
-      for (const Buffer& picture : pictures_) JoinPicture(picture);
+      for (const Buffer& picture : images_) JoinPicture(picture);
       JoinMain(main);
     } else {
       CopyMain();
     }
     for (std::size_t i = 0; i < found_.compute.stages.size(); ++i) {
       const ComputeOp& stage = found_.compute.stages[i];
-      const auto& made = found_.joined ? joined_ : pictures_;
+      const auto& made = found_.joined ? joined_ : images_;
       if (std::ranges::find(made, stage.output) == made.end()) continue;
       // A stage that sums, or that several stages read, has its own loops.
       if (stage.combiner != Combiner::kNone || Readers(stage.output) != 1) continue;
@@ -95,10 +95,10 @@ class RowJoiner {
     }
     if (2 * most < all) return Unsupported("no reduction does most of the work");
     const std::vector<Axis>& axes = found_.op().axes;
-    if (axes.size() < 2) return Unsupported("the result is no picture");
+    if (axes.size() < 2) return Unsupported("the result is not a picture");
     y_ = axes[axes.size() - 2];
     x_ = axes.back();
-    if (y_.extent < 2 || x_.extent < 2) return Unsupported("the result is no picture");
+    if (y_.extent < 2 || x_.extent < 2) return Unsupported("the result is not a picture");
     found_.height = y_.extent;
     found_.width = x_.extent;
     return {};
@@ -133,8 +133,8 @@ class RowJoiner {
     const std::int64_t row = load.buffer->shape[rank - 1];
     if (found_.row != 0 && found_.row != row) return false;
     found_.row = row;
-    if (std::ranges::find(pictures_, load.buffer) == pictures_.end()) {
-      pictures_.push_back(load.buffer);
+    if (std::ranges::find(images_, load.buffer) == images_.end()) {
+      images_.push_back(load.buffer);
     }
     std::int64_t taps = 1;
     for (std::size_t r = 0; r < main.reduce_axes.size(); ++r) {
@@ -151,14 +151,14 @@ class RowJoiner {
     return true;
   }
 
-  bool IsDecodableImage(const Expr& node) const {
+  bool LoadsImage(const Expr& node) const {
     return node->kind == ExprKind::kLoad &&
-           std::ranges::find(pictures_, node->buffer) != pictures_.end();
+           std::ranges::find(images_, node->buffer) != images_.end();
   }
 
   /// Whether y and x are in indices of images only, which TakeLoad has checked.
   bool OnlyInPictures(const Expr& expr) const {
-    if (IsDecodableImage(expr)) return true;
+    if (LoadsImage(expr)) return true;
     if (expr.Same(y_.var) || expr.Same(x_.var)) return false;
     return std::ranges::all_of(expr->args, [&](const Expr& arg) { return OnlyInPictures(arg); });
   }
@@ -243,8 +243,8 @@ class RowJoiner {
     for (const Axis& axis : main.axes) shape.push_back(axis.extent);
     main.output = MakeBuffer(main.name, result->dtype, std::move(shape));
     main.body = Rewrite(main.body, [&](const Expr& node) -> Expr {
-      if (!IsDecodableImage(node)) return {};
-      const auto at = std::ranges::find(pictures_, node->buffer) - pictures_.begin();
+      if (!LoadsImage(node)) return {};
+      const auto at = std::ranges::find(images_, node->buffer) - images_.begin();
       std::vector<Expr> args = node->args;
       const Substitution first = {{y_.var.get(), Expr(0)}, {x_.var.get(), Expr(0)}};
       const Expr column = Substitute(args.back(), first);
@@ -284,7 +284,7 @@ class RowJoiner {
 
   Windows found_;
   Axis y_, x_;
-  std::vector<Buffer> pictures_, joined_;  // one for one
+  std::vector<Buffer> images_, joined_;  // one for one
 };
 
 }  // namespace

@@ -26,6 +26,7 @@
 #include "src/templates/stages.h"
 
 namespace tilewright {
+namespace mma_cuda_auto {
 namespace {
 
 /// Factor of the products.
@@ -317,8 +318,10 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
 }
 
 }  // namespace
+}  // namespace mma_cuda_auto
 
 TemplateEntry AutoMmaCudaEntry() {
+  using namespace mma_cuda_auto;
   return LoopTemplate("auto.cuda/mma", 1, "cuda", MmaKnobs(), &Refuses, &DefineSpace,
                       &DefaultConfig, &Apply);
 }

@@ -22,6 +22,7 @@
 #include "src/templates/stages.h"
 
 namespace tilewright {
+namespace tiles_auto {
 namespace {
 
 constexpr std::int64_t kLongestWindow =
@@ -284,8 +285,10 @@ KernelLayouts ArrangeOperands(Contraction& c, const RegisterTile& tile, std::int
     layouts.weight = PackOperand(c, i, dimension, block);
     arranged.push_back(fmt::format("pack, {}, {}, {}", i, dimension, block));
   };
+  std::vector<Buffer> transposed;  // all reads of a buffer change with the first
   for (std::size_t i = 0; i < c.operands.size(); ++i) {
     const Contraction::Operand operand = c.operands[i];
+    if (std::ranges::count(transposed, operand.buffer) > 0) continue;
     const bool packs = pack && operand.constant && layouts.weight.empty();
     const bool known = operand.input >= 0 &&
                        operand.buffer == c.compute.inputs[static_cast<std::size_t>(operand.input)];
@@ -295,6 +298,7 @@ KernelLayouts ArrangeOperands(Contraction& c, const RegisterTile& tile, std::int
         packs_in(i, operand.across, tile.back() * lanes);
       } else {
         TransposeOperand(c, i);
+        transposed.push_back(operand.buffer);
         arranged.push_back(fmt::format("turn, {}", i));
       }
     } else if (packs && operand.row_dimension >= 0) {
@@ -345,9 +349,8 @@ constexpr KnobDoc kKnobs[] = {
     {"window",
      "true unrolls reduction axes of up to 7 iterations as a whole. Only with such an axis."},
     {"operands",
-     "Where operands that a stage computes element by element are made. `before`: as a whole, "
-     "first; `tile`: for each tile in cache; `inline`: where they are read, without their "
-     "padding. Only with such operands."},
+     "Where elementwise operands are computed. `before`: as a whole, first; `tile`: for each tile "
+     "in cache; `inline`: where they are read, without their padding. Only with such operands."},
     {"pack",
      "true packs an operand that is a constant of the model in the order in which register "
      "tiles read it. Only with such an operand."},
@@ -472,8 +475,10 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
 }
 
 }  // namespace
+}  // namespace tiles_auto
 
 TemplateEntry AutoTilesEntry() {
+  using namespace tiles_auto;
   return LoopTemplate("auto.cpu/tiles", 3, "llvm", kKnobs, &Refuses,
                       &SpaceByPlan<&PlanTiles, &TilesSpace>, &DefaultConfig, &Apply);
 }

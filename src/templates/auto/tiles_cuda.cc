@@ -23,6 +23,7 @@
 #include "src/templates/stages.h"
 
 namespace tilewright {
+namespace tiles_cuda_auto {
 namespace {
 
 constexpr std::size_t kMaxTiledAxes = 4;  // other axes are distributed over blocks only
@@ -388,8 +389,10 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
 }
 
 }  // namespace
+}  // namespace tiles_cuda_auto
 
 TemplateEntry AutoTilesCudaEntry() {
+  using namespace tiles_cuda_auto;
   return LoopTemplate("auto.cuda/tiles", 1, "cuda", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
                       &Apply);
 }

@@ -22,6 +22,7 @@
 #include "src/templates/stages.h"
 
 namespace tilewright {
+namespace windows_auto {
 namespace {
 
 struct WindowsPlan {
@@ -372,8 +373,10 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
 }
 
 }  // namespace
+}  // namespace windows_auto
 
 TemplateEntry AutoWindowsEntry() {
+  using namespace windows_auto;
   return LoopTemplate("auto.cpu/windows", 2, "llvm", kKnobs, &Refuses,
                       &SpaceByPlan<&PlanWindows, &WindowsSpace>, &DefaultConfig, &Apply);
 }

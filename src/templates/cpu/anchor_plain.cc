@@ -8,6 +8,7 @@
 #include "src/templates/stages.h"
 
 namespace tilewright {
+namespace anchor_plain_cpu {
 namespace {
 
 /// The innermost axis of the result that has more than one element, or the last one.
@@ -105,8 +106,10 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 }
 
 }  // namespace
+}  // namespace anchor_plain_cpu
 
 TemplateEntry AnchorPlainCpuEntry() {
+  using namespace anchor_plain_cpu;
   return LoopTemplate("anchor_plain.cpu", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
                       &Apply);
 }

@@ -1,7 +1,8 @@
 // Direct convolution for CPUs in the layout that a whole network can keep: activations in blocks of
 // the target's vector lanes (NCHW16c or NCHW8c), so that no two kernels need a transform between
 // them. A tile of pixels and channels stays in registers; padding is copied as a whole, copied in
-// rows, or skipped. 8-bit data use the dot product of the target. Data of fewer channels than lanes
+// rows, or skipped. 8-bit and bfloat16 data use the dot product of the target. The copy converts
+// float16 data to float32. Data of fewer channels than lanes
 // (first layers) stay in NCHW. Half blocks are blocks of half a vector, where the last whole one
 // would be at least half padding: 24 channels are three half vectors, not two whole ones of which 8
 // lanes multiply zeros. That is faster if the processor executes a vector in two halves
@@ -24,6 +25,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace conv2d_direct_cpu {
 namespace {
 
 /// More products than this in one unrolled body make code that no longer fits the instruction
@@ -72,7 +74,7 @@ std::int64_t BlockFor(std::int64_t channels, std::int64_t lanes, Blocks blocks) 
   return blocks == Blocks::kHalves && rest > 0 && rest <= lanes / 2 ? lanes / 2 : lanes;
 }
 
-Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8,
+Result<Plan> MakePlan(const Workload& w, const Target& target, bool dots,
                       Blocks blocks = Blocks::kWhole) {
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
@@ -87,7 +89,8 @@ Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8,
   plan.registers = features.vector_registers();
   plan.oc_blocks = CeilDiv(shape.k, plan.lanes);
   plan.padded = shape.pad_top + shape.pad_left + shape.pad_bottom + shape.pad_right > 0;
-  if (int8) SetDot(features, w, plan);
+  if (dots) SetDot(features, w, plan);
+  if (IsFloat16(w)) plan.layouts.multiply_dtype = kFloat32;
   const std::int64_t group_channels = shape.c / shape.groups;
   if (shape.groups > 1) {
     plan.group_blocks = std::max<std::int64_t>(1, shape.k / shape.groups / plan.lanes);
@@ -95,7 +98,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8,
   }
   plan.layouts.output = Blocked("NCHW", plan.lanes, 'c');
   const bool few_channels = shape.c < plan.data_block;
-  if (!int8 && few_channels) {
+  if (!dots && few_channels) {
     plan.ic_block = 1;
     plan.layouts.data = "NCHW";
     plan.layouts.weight = Blocked("OIHW", plan.lanes, 'o');
@@ -111,7 +114,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8,
   if (shape.groups > 1) plan.ic_block = std::gcd(group_channels, plan.lanes);
   if (!few_channels && !plan.groups_in_block) plan.ic_parts = plan.data_block / plan.ic_block;
   plan.layouts.weight =
-      int8 ? Blocked(Blocked(Blocked("OIHW", plan.ic_block / plan.depth, 'i'), plan.lanes, 'o'),
+      dots ? Blocked(Blocked(Blocked("OIHW", plan.ic_block / plan.depth, 'i'), plan.lanes, 'o'),
                      plan.depth, 'i')
            : Blocked(Blocked("OIHW", plan.ic_block, 'i'), plan.lanes, 'o');
   return plan;
@@ -251,16 +254,15 @@ constexpr KnobDoc kKnobs[] = {
      " stay in cache meanwhile; along the columns if all pixels are in one row."},
     {"ic_unroll",
      "Steps over the input channels of a block that are unrolled. A step is one channel, or "
-     "for 8-bit data the channels of one dot product."},
+     "for 8-bit and bfloat16 data the channels of one dot product."},
     {"unroll_kw", "true unrolls the loop over kernel columns."},
     {"channels_first",
      "true puts the loop over groups of output channels outside the loop over passes, false "
      "inside."},
     {"pad",
-     "How padding is read. `copy`: from a padded copy of all data; `rows`: from a padded copy "
-     "of the rows of a pass, made just before the pass; `skip`: taps outside the data are "
-     "skipped, without a copy. The copy also converts 8-bit data if the dot product needs "
-     "that."},
+     "How padding is read. `copy`: from a padded copy of all data; `rows`: of the rows of a pass, "
+     "just before it; `skip`: taps outside the data are skipped. A copy converts 8-bit and float16 "
+     "data, too."},
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
@@ -400,19 +402,19 @@ bool HasHalves(const ConvShape& s, std::int64_t lanes) {
          BlockFor(s.k, lanes, Blocks::kHalves) != lanes;
 }
 
-std::string RefusesPlan(const Workload& w, const Target& target, bool int8) {
+std::string RefusesPlan(const Workload& w, const Target& target, bool dots) {
   if (w.op != OpKind::kConv2d) return "only convolutions";
-  auto plan = MakePlan(w, target, int8);
+  auto plan = MakePlan(w, target, dots);
   if (!plan.ok()) return plan.status().message();
   if (plan->shape.groups == 1) return "";
-  if (int8) return "only convolutions of one group";
+  if (dots) return "only convolutions of one group";
   return HasGroupsOfBlocks(plan->shape, plan->lanes)
              ? ""
              : "only groups that are whole blocks of channels, or of which a block has several";
 }
 
 std::string RefusesFloat(const Workload& w, const Target& target) {
-  return IsFloat32(w) ? RefusesPlan(w, target, false) : "only float32";
+  return IsFloat32(w) || IsFloat16(w) ? RefusesPlan(w, target, false) : "only float32 and float16";
 }
 
 std::string RefusesInt8(const Workload& w, const Target& target) {
@@ -420,9 +422,14 @@ std::string RefusesInt8(const Workload& w, const Target& target) {
                    : "only 8-bit data and int8 weights summed in int32";
 }
 
+std::string RefusesBFloat16(const Workload& w, const Target& target) {
+  return IsBFloat16(w) ? RefusesPlan(w, target, true) : "only bfloat16";
+}
+
 std::string RefusesHalfBlocks(const Workload& w, const Target& target) {
   if (w.op_name() != "conv2d") return "only convolutions of one group";
-  if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
+  if (!w.data.dtype.is_float() && !IsInt8(w)) return "only floats, or 8-bit summed in int32";
+  if (w.data.dtype == kFloat64) return "only floats of 16 and 32 bits";
   auto features = FeaturesOf(target);
   if (!features.ok()) return features.status().message();
   if (!features->avx512) return "only targets whose vectors have 512 bits";
@@ -433,14 +440,14 @@ std::string RefusesHalfBlocks(const Workload& w, const Target& target) {
              : "no number of channels is a few more than whole vectors hold";
 }
 
-// Plans of the three templates.
+// Plans of the templates.
 
 Result<Plan> FloatPlan(const Workload& w, const Target& target) {
   return MakePlan(w, target, false);
 }
-Result<Plan> Int8Plan(const Workload& w, const Target& target) { return MakePlan(w, target, true); }
+Result<Plan> DotPlan(const Workload& w, const Target& target) { return MakePlan(w, target, true); }
 Result<Plan> HalfBlocksPlan(const Workload& w, const Target& target) {
-  return MakePlan(w, target, IsInt8(w), Blocks::kHalves);
+  return MakePlan(w, target, IsInt8(w) || IsBFloat16(w), Blocks::kHalves);
 }
 
 template <auto kPlan>
@@ -450,16 +457,25 @@ TemplateEntry EntryFor(std::string_view key, decltype(TemplateEntry::refuses) re
 }
 
 }  // namespace
+}  // namespace conv2d_direct_cpu
 
 TemplateEntry Conv2dDirectCpuEntry() {
+  using namespace conv2d_direct_cpu;
   return EntryFor<&FloatPlan>("conv2d_direct.cpu", &RefusesFloat);
 }
 
 TemplateEntry Conv2dDirectInt8CpuEntry() {
-  return EntryFor<&Int8Plan>("conv2d_direct_int8.cpu", &RefusesInt8);
+  using namespace conv2d_direct_cpu;
+  return EntryFor<&DotPlan>("conv2d_direct_int8.cpu", &RefusesInt8);
+}
+
+TemplateEntry Conv2dDirectBFloat16CpuEntry() {
+  using namespace conv2d_direct_cpu;
+  return EntryFor<&DotPlan>("conv2d_direct_bf16.cpu", &RefusesBFloat16);
 }
 
 TemplateEntry Conv2dHalfBlocksCpuEntry() {
+  using namespace conv2d_direct_cpu;
   TemplateEntry entry = EntryFor<&HalfBlocksPlan>("conv2d_half_blocks.cpu", &RefusesHalfBlocks);
   entry.layout_configs = &OnlyDefault<&DefaultByPlan<&HalfBlocksPlan, &DefaultOf>>;
   return entry;

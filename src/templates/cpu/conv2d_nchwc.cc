@@ -18,6 +18,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace conv2d_nchwc_cpu {
 namespace {
 
 constexpr std::int64_t kMaxOwTile = 64;  // AutoTVM's limit
@@ -41,7 +42,7 @@ Knob LastKnob(const ConvShape& s) {
   return s.oh > 1 ? Knob::Other("tile_oh", {1, 2}) : Knob::Other("tile_oh", {1});
 }
 
-/// AutoTVM counted 16 lanes for these names only; the fallback has to be the same.
+/// Returns the vector lanes of AutoTVM's fallback config: 16 with AVX-512, else 8.
 std::int64_t FallbackLanes(const Target& target) {
   const auto features = FeaturesOf(target);
   return features.ok() && features->avx512 ? 16 : 8;
@@ -69,7 +70,7 @@ Result<Kernel> ApplyNest(const Workload& w, const Epilogue& epilogue, const Targ
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   const std::int64_t lanes = features.float_lanes();
   const std::int64_t accumulators = CeilDiv(oc_block, lanes) * nest.rows * nest.cols;
-  // Twice the registers still runs, with spills; a larger tile is slow to compile and to run.
+  // A tile of twice the registers still runs, with spills; larger ones compile and run slowly.
   if (accumulators > 2 * features.vector_registers()) {
     return InvalidArgument("register tile of " + std::to_string(accumulators) +
                            " vectors, the target has " +
@@ -222,7 +223,7 @@ Result<Kernel> ApplyDepthwise(const Workload& w, const Epilogue& epilogue, const
                               const Config& config) {
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   const std::int64_t oc = config.Factors("tile_oc")[1], ic = config.Factors("tile_ic")[1];
-  // One block serves both sides here; AutoTVM leaves it to a repacking of the data between them.
+  // Data and result have the same blocks here; AutoTVM repacks the data if they differ.
   if (ic != oc) return InvalidArgument("tile_ic and tile_oc differ");
   const std::int64_t cols = config.Factors("tile_ow")[1], lanes = features.float_lanes();
   if (const std::int64_t accumulators = CeilDiv(oc, lanes) * cols;
@@ -246,18 +247,22 @@ Result<Kernel> ApplyDepthwise(const Workload& w, const Epilogue& epilogue, const
 }
 
 }  // namespace
+}  // namespace conv2d_nchwc_cpu
 
 TemplateEntry Conv2dNchwcX86Entry() {
+  using namespace conv2d_nchwc_cpu;
   return LoopTemplate("conv2d_NCHWc.x86", 1, "llvm", kKnobs, &RefusesPlain, &PlainSpace,
                       &PlainDefault, &ApplyPlain);
 }
 
 TemplateEntry Conv2dNchwcInt8X86Entry() {
+  using namespace conv2d_nchwc_cpu;
   return LoopTemplate("conv2d_NCHWc_int8.x86", 1, "llvm", kKnobs, &RefusesInt8, &Int8Space,
                       &Int8Default, &ApplyInt8);
 }
 
 TemplateEntry DepthwiseNchwcX86Entry() {
+  using namespace conv2d_nchwc_cpu;
   return LoopTemplate("depthwise_conv2d_NCHWc.x86", 1, "llvm", kDepthwiseKnobs, &RefusesDepthwise,
                       &DepthwiseSpace, &DepthwiseDefault, &ApplyDepthwise);
 }

@@ -19,6 +19,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace conv2d_pixels_cpu {
 namespace {
 
 constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile time
@@ -48,13 +49,29 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
 
 using Tile = std::vector<std::int64_t>;  // output channels, rows, vectors of columns
 
+/// Returns the numbers of output channels of a tile, ascending. A tile reads the data of one group,
+/// so they divide the channels of a group; if only small numbers do, a single group has tails.
+std::vector<std::int64_t> TileChannels(const Plan& plan) {
+  constexpr std::int64_t kMaxChannels = 17, kSmall = 4;
+  std::vector<std::int64_t> channels;
+  for (std::int64_t i = 1; i <= std::min(kMaxChannels, plan.group_channels); ++i) {
+    if (plan.group_channels % i == 0) channels.push_back(i);
+  }
+  if (plan.shape.groups > 1 || channels.back() >= std::min(kSmall, plan.group_channels)) {
+    return channels;
+  }
+  for (std::int64_t tile : MinWasteTiles(plan.group_channels, kMaxChannels)) {
+    if (plan.group_channels % tile != 0) channels.push_back(tile);
+  }
+  std::ranges::sort(channels);
+  return channels;
+}
+
 std::vector<Tile> RegisterTiles(const Plan& plan) {
-  constexpr std::int64_t kMaxChannels = 17, kMaxVectors = 6, kMaxRows = 8;
+  constexpr std::int64_t kMaxVectors = 6, kMaxRows = 8;
   const std::int64_t vectors = CeilDiv(plan.cols, plan.lanes);
   std::vector<Tile> tiles;
-  for (std::int64_t channel = 1; channel <= std::min(kMaxChannels, plan.group_channels);
-       ++channel) {
-    if (plan.group_channels % channel != 0) continue;  // a tile reads the data of one group
+  for (std::int64_t channel : TileChannels(plan)) {
     for (std::int64_t vector : MinWasteTiles(vectors, kMaxVectors)) {
       const std::int64_t max_rows = vector == vectors ? std::min(kMaxRows, plan.rows) : 1;
       for (std::int64_t row = 1; row <= max_rows; ++row) {
@@ -126,7 +143,7 @@ LoopId ScheduleResult(Schedule& s, StageId result, const Plan& plan, const Tile&
   } else {
     std::tie(group, in_group) = s.Split(result, s.SpatialAxis(result, 1), plan.group_channels);
   }
-  const auto [channel_tile, channel] = s.Split(result, in_group, tile[0]);
+  const auto [channel_tile, channel] = s.Split(result, in_group, tile[0], Tail::kPeel);
   const auto [row_tile, row] =
       s.Split(result, s.SpatialAxis(result, axes.row()), tile[1], Tail::kPeel);
   const auto [col_tile, cols] =
@@ -237,10 +254,12 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 }
 
 }  // namespace
+}  // namespace conv2d_pixels_cpu
 
 TemplateEntry Conv2dPixelsCpuEntry() {
+  using namespace conv2d_pixels_cpu;
   TemplateEntry entry = {"conv2d_pixels.cpu",
-                         1,
+                         2,  // tiles of channels that do not divide those of a group
                          "llvm",
                          kKnobs,
                          &Refuses,
@@ -252,6 +271,7 @@ TemplateEntry Conv2dPixelsCpuEntry() {
 }
 
 TemplateEntry GroupConv2dShuffledCpuEntry() {
+  using namespace conv2d_pixels_cpu;
   TemplateEntry entry =
       LoopTemplate("group_conv2d_shuffled.cpu", 1, "llvm", kKnobs, &RefusesShuffled,
                    &SpaceByPlan<&MakePlan, &SpaceOf>, &DefaultConfig, &Apply<true>);

@@ -3,7 +3,8 @@
 // the products are summed in registers, kept in the private cache and transformed back, with the
 // epilogue. For 8-bit integers, data and weights are transformed to 16 bits by integers, pairs of
 // products are summed in 32 bits modulo 2^32, and the result is divided by the factor of the
-// transforms (src/tensor/compute/winograd_integer.h).
+// transforms (src/tensor/compute/winograd_integer.h). Data of 16-bit floats are transformed in
+// float32.
 
 #include "src/templates/cpu/templates.h"
 
@@ -23,6 +24,7 @@
 #include "src/tensor/compute/winograd_integer.h"
 
 namespace tilewright {
+namespace conv2d_winograd_cpu {
 namespace {
 
 constexpr std::int64_t kMaxBlocks = 4;    // of output channels, in one group
@@ -262,12 +264,13 @@ Status CheckConfig(const WinogradPlan& plan, std::int64_t m, const Tile& tile, b
   return Status();
 }
 
-KernelLayouts FormOf(const WinogradPlan& plan, std::int64_t m) {
+KernelLayouts FormOf(const WinogradPlan& plan, const Workload& w, std::int64_t m) {
   KernelLayouts layouts;
   layouts.data = layouts.output = Blocked("NCHW", plan.lanes, 'c');
   layouts.weight = Blocked(Blocked("OIHW", plan.lanes, 'i'), plan.lanes, 'o');
   layouts.winograd_tile = m;
   if (plan.whole) layouts.multiply_dtype = kInt16;
+  if (w.data.dtype.is_half()) layouts.multiply_dtype = kFloat32;
   return layouts;
 }
 
@@ -277,7 +280,7 @@ Result<Kernel> ApplyPlan(const WinogradPlan& plan, const Workload& w, const Epil
   const Tile& tile = config.Factors("register_tile");
   const bool by_rows = std::get<std::string>(config.Find("data")->value) == "rows";
   TW_RETURN_IF_ERROR(CheckConfig(plan, m, tile, by_rows));
-  const KernelLayouts layouts = FormOf(plan, m);
+  const KernelLayouts layouts = FormOf(plan, w, m);
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
   const StageId result = s.HasStage("output") ? s.Stage("output") : s.Stage("reduce");
@@ -313,7 +316,7 @@ Result<Kernel> ApplyPlan(const WinogradPlan& plan, const Workload& w, const Epil
 
 std::string RefusesFloat(const Workload& w, const Target& target) {
   if (std::string reason = RefusesShape(w); !reason.empty()) return reason;
-  if (!IsFloat32(w)) return "only float32";
+  if (!IsFloat32(w) && !w.data.dtype.is_half()) return "only floats of 16 and 32 bits";
   auto plan = MakeWinogradPlan(w, target, false);
   if (!plan.ok()) return plan.status().message();
   if (plan->shape.r != plan->shape.s || (plan->shape.r != 3 && plan->shape.r != 5)) {
@@ -352,12 +355,15 @@ TemplateEntry EntryFor(std::string_view key, int version,
 }
 
 }  // namespace
+}  // namespace conv2d_winograd_cpu
 
 TemplateEntry Conv2dWinogradCpuEntry() {
+  using namespace conv2d_winograd_cpu;
   return EntryFor<false>("conv2d_winograd.cpu", 4, &RefusesFloat);
 }
 
 TemplateEntry Conv2dWinogradInt8CpuEntry() {
+  using namespace conv2d_winograd_cpu;
   return EntryFor<true>("conv2d_winograd_int8.cpu", 2, &RefusesInt8);
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 namespace tilewright {
+namespace conv_nest_cpu {
 namespace {
 
 /// Axes of the result, in the order of memory: n, oc block, row, column, channel of the block.
@@ -83,9 +84,11 @@ void ScheduleSum(Schedule& s, StageId sum, const ConvNest& nest) {
 }
 
 }  // namespace
+}  // namespace conv_nest_cpu
 
 void SchedulePad(Schedule& s, const AnchorStages& stages, PadPlace place, LoopId pass,
                  std::int64_t lanes, const Target& target) {
+  using namespace conv_nest_cpu;
   switch (place) {
     case PadPlace::kWhole:
       ScheduleFlat(s, stages.pad, lanes, target);
@@ -106,6 +109,7 @@ void SchedulePad(Schedule& s, const AnchorStages& stages, PadPlace place, LoopId
 
 void ScheduleConvNest(Schedule& schedule, const ConvNest& nest, std::int64_t lanes,
                       const Target& target) {
+  using namespace conv_nest_cpu;
   const AnchorStages stages = PrepareStages(schedule);
   const ResultLoops loops = ScheduleResult(schedule, stages.result, nest, target);
   schedule.ComputeAt(stages.sum, stages.result, loops.column);

@@ -14,6 +14,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace dense_cpu {
 namespace {
 
 std::string Refuses(const Workload& w, const Target&) { return RefusesDense(w); }
@@ -106,12 +107,23 @@ std::string RefusesBatched(const Workload& w, const Target&) {
   return w.data_layout == "BMK" && w.kernel_layout == "BNK" ? "" : "only BMK and BNK layouts";
 }
 
+constexpr std::int64_t kHalfVector = 8;
+
+/// Returns true for products with vectors: of their columns, vectors would have one, and the rows
+/// have whole vectors along K.
+bool IsOneColumn(const Workload& w) {
+  return IsFloat32(w) && MatmulSizesOf(w).n == 1 && MatmulSizesOf(w).k % kHalfVector == 0;
+}
+
+bool IsBatchedPreferred(const Workload& w, const Target&) { return IsOneColumn(w); }
+
 Result<Config> BatchedDefault(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto space, TwoPartSpace(w, target));
   const MatmulSizes s = MatmulSizesOf(w);
   constexpr std::int64_t kMaxTile = 8, kPartialSums = 16;
   std::int64_t y = LargestPowerOfTwo(s.m, kMaxTile), x = LargestPowerOfTwo(s.n, kMaxTile);
-  const std::int64_t k = LargestDivisor(s.k, kPartialSums);
+  std::int64_t k = LargestDivisor(s.k, kPartialSums);
+  if (IsOneColumn(w) && k % kHalfVector != 0) k = kHalfVector;
   // The fallback of 8 x 8 vectors spills; the nearest tile that CheckTile accepts is taken.
   while (x > 1 && !CheckTile(2 * y * x * CeilDiv(k, Lanes(target)), target).ok()) x /= 2;
   while (y > 1 && !CheckTile(2 * y * x * CeilDiv(k, Lanes(target)), target).ok()) y /= 2;
@@ -182,20 +194,26 @@ Result<Kernel> ApplyPack(const Workload& w, const Epilogue& epilogue, const Targ
 }
 
 }  // namespace
+}  // namespace dense_cpu
 
 TemplateEntry DenseNopackX86Entry() {
+  using namespace dense_cpu;
   return LoopTemplate("dense_nopack.x86", 1, "llvm", kTwoPartKnobs, &Refuses, &TwoPartSpace,
                       &NopackDefault, &ApplyPartialSums<0>);
 }
 
 TemplateEntry DensePackX86Entry() {
+  using namespace dense_cpu;
   return LoopTemplate("dense_pack.x86", 1, "llvm", kPackKnobs, &Refuses, &PackSpace, &PackDefault,
                       &ApplyPack);
 }
 
 TemplateEntry BatchMatmulX86Entry() {
-  return LoopTemplate("batch_matmul.x86", 1, "llvm", kTwoPartKnobs, &RefusesBatched, &TwoPartSpace,
-                      &BatchedDefault, &ApplyPartialSums<1>);
+  using namespace dense_cpu;
+  TemplateEntry entry = LoopTemplate("batch_matmul.x86", 1, "llvm", kTwoPartKnobs, &RefusesBatched,
+                                     &TwoPartSpace, &BatchedDefault, &ApplyPartialSums<1>);
+  entry.is_preferred = &IsBatchedPreferred;
+  return entry;
 }
 
 }  // namespace tilewright

@@ -18,6 +18,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace dense_thin_cpu {
 namespace {
 
 constexpr std::int64_t kMaxVectors = 4;  // of a step
@@ -263,8 +264,10 @@ bool IsPreferred(const Workload& w, const Target& target) {
 }
 
 }  // namespace
+}  // namespace dense_thin_cpu
 
 TemplateEntry DenseThinCpuEntry() {
+  using namespace dense_thin_cpu;
   TemplateEntry entry =
       LoopTemplate("dense_thin.cpu", 1, "llvm", kKnobs, &Refuses,
                    &SpaceByPlan<&MakeThinPlan, &ThinSpace>, &DefaultConfig, &Apply);

@@ -1,6 +1,7 @@
 #include "src/templates/cpu/templates.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace depthwise_direct_cpu {
 namespace {
 
 constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile time
@@ -20,21 +22,25 @@ constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile tim
 struct Plan {
   ConvShape shape;
   std::int64_t lanes = 0, registers = 0;
-  bool padded = false;
+  bool padded = false;  ///< or converted: the kernel has a copy of the data
   bool splits_vectors = false;
   int threads = 1;
+  std::optional<DataType> wide;  ///< type in which 16-bit floats are multiplied
 };
 
 Result<Plan> MakePlan(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   const ConvShape& s = shape;
-  return Plan{s,
-              features.float_lanes(),
-              features.vector_registers(),
-              s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0,
-              features.double_pumped_512,
-              target.num_threads()};
+  Plan plan{s,
+            features.float_lanes(),
+            features.vector_registers(),
+            s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0,
+            features.double_pumped_512,
+            target.num_threads(),
+            std::nullopt};
+  if (IsFloat16(w) || IsBFloat16(w)) plan.padded = true, plan.wide = kFloat32;
+  return plan;
 }
 
 using Tile = std::vector<std::int64_t>;  // rows, columns
@@ -101,10 +107,29 @@ PadPlace PlaceOf(const std::string& word) {
 
 std::string Refuses(const Workload& w, const Target& target) {
   if (w.op_name() != "depthwise_conv2d") return "only depthwise convolutions";
-  if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
+  if (!IsFloat32(w) && !IsFloat16(w) && !IsBFloat16(w) && !IsInt8(w)) {
+    return "only floats of 16 and 32 bits, or 8-bit summed in int32";
+  }
   auto plan = MakePlan(w, target);
   if (!plan.ok()) return plan.status().message();
   return plan->shape.c == plan->shape.k ? "" : "only as many channels out as in";
+}
+
+/// Bytes of the rows of a pass and of the sums of a tile.
+std::int64_t LocalBytes(const Plan& plan, const Workload& w, const Tile& tile,
+                        std::int64_t pass_tiles) {
+  const ConvShape& c = plan.shape;
+  const std::int64_t rows = std::min(tile[0] * pass_tiles, c.oh);
+  return ((rows - 1) * c.stride_h + (c.r - 1) * c.dilation_h + 1) *
+             (c.w + c.pad_left + c.pad_right) * plan.lanes *
+             plan.wide.value_or(w.data.dtype).bytes() +
+         Product(tile) * plan.lanes * plan.wide.value_or(w.out_dtype).bytes();
+}
+
+/// Returns the place of the padding: it is skipped, but data that are converted are converted once.
+std::string DefaultPad(const Plan& plan, const Workload& w, const Tile& tile, std::int64_t pass) {
+  if (!plan.wide) return plan.padded ? "skip" : "copy";
+  return LocalBytes(plan, w, tile, pass) <= LowerLimits().max_local_bytes ? "rows" : "copy";
 }
 
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
@@ -115,11 +140,10 @@ Result<Config> DefaultConfig(const Workload& w, const Target& target) {
       static_cast<std::size_t>(plan.shape.n * CeilDiv(plan.shape.c, plan.lanes)), 1);
   const std::int64_t pass =
       BalancedPass(PassSizes(plan.shape.oh), CeilDiv(plan.shape.oh, tile[0]), blocks, plan.threads);
-  const Knob& pads = space.knobs().back();
   return LocateValues(space, {{"register_tile", KnobValue{tile}},
                               {"pass_tiles", KnobValue{pass}},
                               {"unroll_kh", KnobValue{true}},
-                              {"pad", pads[pads.size() - 1]}});
+                              {"pad", KnobValue{DefaultPad(plan, w, tile, pass)}}});
 }
 
 Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
@@ -137,12 +161,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
     return InvalidArgument("unrolled body of " + std::to_string(products) +
                            " products, expected at most " + std::to_string(kMaxUnrolledProducts));
   }
-  const ConvShape& c = plan.shape;
-  const std::int64_t rows = std::min(nest.rows * nest.row_tiles, c.oh);
-  const std::int64_t bytes = ((rows - 1) * c.stride_h + (c.r - 1) * c.dilation_h + 1) *
-                                 (c.w + c.pad_left + c.pad_right) * plan.lanes *
-                                 w.data.dtype.bytes() +
-                             Product(tile) * plan.lanes * w.out_dtype.bytes();
+  const std::int64_t bytes = LocalBytes(plan, w, tile, nest.row_tiles);
   if (nest.pad == PadPlace::kRows && bytes > LowerLimits().max_local_bytes) {
     return InvalidArgument("local buffers of " + std::to_string(bytes) +
                            " bytes per pass, expected at most " +
@@ -151,6 +170,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   KernelLayouts layouts;
   layouts.data = layouts.output = Blocked("NCHW", plan.lanes, 'c');
   layouts.weight = Blocked("OIHW1i", plan.lanes, 'o');
+  layouts.multiply_dtype = plan.wide;
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule schedule(std::move(compute));
   ScheduleDepthwiseNest(schedule, nest, plan.lanes, target);
@@ -159,8 +179,10 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 }
 
 }  // namespace
+}  // namespace depthwise_direct_cpu
 
 TemplateEntry DepthwiseDirectCpuEntry() {
+  using namespace depthwise_direct_cpu;
   return LoopTemplate("depthwise_direct.cpu", 1, "llvm", kKnobs, &Refuses,
                       &SpaceByPlan<&MakePlan, &SpaceOf>, &DefaultConfig, &Apply);
 }

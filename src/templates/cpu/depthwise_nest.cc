@@ -3,15 +3,18 @@
 #include "src/templates/stages.h"
 
 namespace tilewright {
+namespace depthwise_nest_cpu {
 namespace {
 
 /// Axes of the result: n, channel block, row, column, channel of the block.
 enum ResultAxis { kN, kBlock, kRow, kCol, kLane };
 
 }  // namespace
+}  // namespace depthwise_nest_cpu
 
 void ScheduleDepthwiseNest(Schedule& s, const DepthwiseNest& nest, std::int64_t lanes,
                            const Target& target) {
+  using namespace depthwise_nest_cpu;
   const AnchorStages stages = PrepareStages(s);
   const StageId result = stages.result, sum = stages.sum;
   const LoopId n = s.SpatialAxis(result, kN), block = s.SpatialAxis(result, kBlock);

@@ -13,6 +13,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace depthwise_pixels_cpu {
 namespace {
 
 constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile time
@@ -170,8 +171,10 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 }
 
 }  // namespace
+}  // namespace depthwise_pixels_cpu
 
 TemplateEntry DepthwisePixelsCpuEntry() {
+  using namespace depthwise_pixels_cpu;
   TemplateEntry entry = LoopTemplate("depthwise_pixels.cpu", 1, "llvm", kKnobs, &Refuses,
                                      &SpaceByPlan<&MakePlan, &SpaceOf>, &DefaultConfig, &Apply);
   entry.layout_configs = &OnlyDefault<&DefaultConfig>;

@@ -22,6 +22,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace depthwise_taps_cpu {
 namespace {
 
 constexpr std::string_view kIntrinsic = "taps4.u8s8";
@@ -181,8 +182,10 @@ bool IsPreferred(const Workload& w, const Target&) {
 }
 
 }  // namespace
+}  // namespace depthwise_taps_cpu
 
 TemplateEntry DepthwiseTapsInt8CpuEntry() {
+  using namespace depthwise_taps_cpu;
   TemplateEntry entry = {"depthwise_taps_int8.cpu",
                          1,
                          "llvm",

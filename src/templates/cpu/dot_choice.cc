@@ -1,8 +1,11 @@
 #include "src/templates/cpu/dot_choice.h"
 
+#include "src/templates/workload_kind.h"
+
 namespace tilewright {
 
 DotChoice ChooseDot(const CpuFeatures& features, const Workload& w) {
+  if (IsBFloat16(w)) return {"dot2.bf16", 2, 1, false, std::nullopt};
   const bool shifted = w.data.dtype == kInt8;
   if (features.has_saturating_dot() &&
       w.reduced_range_weights) {  // a sum of two products, and ones

@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-/// Dot product of 8-bit data on a CPU.
+/// Dot product of 8-bit or bfloat16 data on a CPU.
 struct DotChoice {
   std::string_view name;  ///< of the intrinsic (src/schedule/intrinsics.h)
   int depth = 0;          ///< products summed into one lane
@@ -21,10 +21,10 @@ struct DotChoice {
   std::optional<DataType> multiply_dtype;
 };
 
-/// Chooses the dot product of 8-bit data and int8 weights. Multiplies bytes if the target does so
-/// fast (the data are shifted if the instruction takes another signedness), and on AVX2, whose sums
-/// of two products saturate at 16 bits, if no weights can make them saturate; else multiplies
-/// 16-bit words.
+/// Chooses the dot product of 8-bit data and int8 weights, or of two bfloat16 operands. Multiplies
+/// bytes if the target does so fast (the data are shifted if the instruction takes another
+/// signedness), and on AVX2, whose sums of two products saturate at 16 bits, if no weights can make
+/// them saturate; else multiplies 16-bit words.
 DotChoice ChooseDot(const CpuFeatures& features, const Workload& workload);
 
 }  // namespace tilewright

@@ -14,6 +14,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace library_cpu {
 namespace {
 
 std::string RefusesTarget(const Target& target) {
@@ -132,17 +133,21 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 }
 
 }  // namespace
+}  // namespace library_cpu
 
 TemplateEntry Conv2dDnnlEntry() {
+  using namespace library_cpu;
   return LoopTemplate("conv2d.dnnl", 1, "llvm", kKnobs, &Refuses, &DefineSpace, &DefaultConfig,
                       &Apply);
 }
 
 TemplateEntry DenseDnnlEntry() {
+  using namespace library_cpu;
   return LibraryProducts<OpKind::kDense, Dnnl>("dense.dnnl", "llvm");
 }
 
 TemplateEntry BatchMatmulDnnlEntry() {
+  using namespace library_cpu;
   return LibraryProducts<OpKind::kBatchMatmul, Dnnl>("batch_matmul.dnnl", "llvm");
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/space/config.h"
 #include "src/templates/stages.h"
 
 namespace tilewright {
@@ -39,12 +40,33 @@ MatmulLoops TileMatmulResult(Schedule& schedule, StageId result, bool batched,
 void TileMatmulSum(Schedule& schedule, StageId sum, bool batched, std::int64_t lanes,
                    std::int64_t k_unroll, const std::string& dot);
 
+/// Loops of a batched product in tiles.
+struct BatchedTiles {
+  LoopId outer;  ///< over batches and groups of columns, parallel
+  LoopId rows;   ///< over groups of rows; each computes the sums of a tile
+};
+/// Schedules a batched product by the knobs register_tile and k_unroll. dot: as of TileMatmulSum.
+BatchedTiles ScheduleBatchedProduct(Schedule& schedule, const AnchorStages& stages,
+                                    const Config& config, const Target& target, std::int64_t lanes,
+                                    const std::string& dot);
+
+/// Places a stage, which is computed for each iteration of `at`, in local or other memory,
+/// depending on its size.
+void PlaceInside(Schedule& schedule, StageId stage, StageId consumer, LoopId at);
+/// Returns true if sums of this many products multiply pairs of bfloat16 (dot2.bf16).
+bool HasPairs(const DataType& dtype, std::int64_t products);
 /// Makes the sum of products, a stage with three axes whose second factor is weight[b, n, k], read
-/// columns[b, k, n], a new stage of this name before it.
+/// columns[b, k, n], a new stage of this name before it; if HasPairs, columns[b, k, n, 2]. Other
+/// columns have the type of the sum.
 void TransposeColumns(Compute& compute, std::string_view sum, std::string name);
+/// Defines a batch_matmul whose columns are copied by a stage "columns": [b, k, n], of int16 and
+/// bfloat16 in pairs [b, k, n, 2], of float16 (and its data) in float32.
+Result<Compute> DefineWithCopiedColumns(const Workload& workload, const Epilogue& epilogue);
 /// Schedules those columns inside a loop, as vectors; the back end transposes rows if the weight
 /// has rows in memory. Depending on their size, the columns are local or in memory.
 void ScheduleColumns(Schedule& schedule, StageId columns, StageId consumer, LoopId at,
                      std::int64_t lanes);
+/// Schedules columns of a weight in layout BNK4k, whose elements are four bytes each.
+void ScheduleColumnsOfBytes(Schedule& s, StageId columns, StageId consumer, LoopId at);
 
 }  // namespace tilewright

@@ -11,15 +11,22 @@ namespace tilewright {
 TemplateEntry AnchorPlainCpuEntry();
 /// `batch_matmul.x86`: AutoTVM's batched matrix product.
 TemplateEntry BatchMatmulX86Entry();
-/// `batch_matmul_packed.cpu`: float32 products of matrices that are both computed.
+/// `batch_matmul_columns.cpu`: batched matrix products of floats and 16-bit integers for which
+/// those below have no vectors: of few rows, and with columns that are rows in memory.
+TemplateEntry BatchMatmulColumnsCpuEntry();
+/// `batch_matmul_packed.cpu`: products of matrices of 16- or 32-bit floats that are both computed.
 TemplateEntry BatchMatmulPackedCpuEntry();
-/// `conv2d_direct.cpu`: float32 convolutions with activations in blocks of the target's vector
-/// lanes, also in groups of whole blocks, or of several groups in one block.
+/// `batch_matmul_packed_int8.cpu`: the same for 8-bit data and the dot product of the target.
+TemplateEntry BatchMatmulPackedInt8CpuEntry();
+/// `conv2d_direct.cpu`: float32 and float16 convolutions with activations in blocks of the target's
+/// vector lanes, also in groups of whole blocks, or of several groups in one block.
 TemplateEntry Conv2dDirectCpuEntry();
 /// `conv2d_direct_int8.cpu`: the same for 8-bit data and the dot product of the target.
 TemplateEntry Conv2dDirectInt8CpuEntry();
-/// `conv2d_half_blocks.cpu`: both on 512-bit vectors, in blocks of half a vector on each side whose
-/// last block would otherwise be half empty.
+/// `conv2d_direct_bf16.cpu`: the same for bfloat16 and the dot product of its pairs.
+TemplateEntry Conv2dDirectBFloat16CpuEntry();
+/// `conv2d_half_blocks.cpu`: all of them on 512-bit vectors, in blocks of half a vector on each
+/// side whose last block would otherwise be half empty.
 TemplateEntry Conv2dHalfBlocksCpuEntry();
 /// `conv2d_NCHWc.x86`: AutoTVM's blocked convolution.
 TemplateEntry Conv2dNchwcX86Entry();
@@ -27,7 +34,7 @@ TemplateEntry Conv2dNchwcX86Entry();
 TemplateEntry Conv2dNchwcInt8X86Entry();
 /// `conv2d_pixels.cpu`: convolutions in NCHW, of any number of groups and channels.
 TemplateEntry Conv2dPixelsCpuEntry();
-/// `conv2d_winograd.cpu`: Winograd's convolution of float32 data.
+/// `conv2d_winograd.cpu`: Winograd's convolution of 16- or 32-bit floats, in float32.
 TemplateEntry Conv2dWinogradCpuEntry();
 /// `conv2d_winograd_int8.cpu`: Winograd's convolution of 8-bit integers, exactly
 /// (src/tensor/compute/winograd_integer.h).
@@ -36,14 +43,17 @@ TemplateEntry Conv2dWinogradInt8CpuEntry();
 TemplateEntry DenseNopackX86Entry();
 /// `dense_pack.x86`: AutoTVM's matrix product with a packed weight.
 TemplateEntry DensePackX86Entry();
-/// `dense_packed.cpu`: matrix products with constant weights, float32 or 8-bit.
+/// `dense_packed.cpu`: matrix products with constant weights, of 16- or 32-bit floats or 8-bit.
 TemplateEntry DensePackedCpuEntry();
+/// `dense_padded_int8.cpu`: the same for 8-bit data and sums whose length is no multiple of the dot
+/// product's; the data are copied with zeros at the end of each row.
+TemplateEntry DensePaddedInt8CpuEntry();
 /// `dense_thin.cpu`: float32 matrix products with few results.
 TemplateEntry DenseThinCpuEntry();
 /// `depthwise_conv2d_NCHWc.x86`: AutoTVM's depthwise convolution in blocks of channels.
 TemplateEntry DepthwiseNchwcX86Entry();
-/// `depthwise_direct.cpu`: depthwise convolutions, float32 or 8-bit, with activations in blocks of
-/// the target's vector lanes.
+/// `depthwise_direct.cpu`: depthwise convolutions of floats of 16 and 32 bits or 8-bit data, with
+/// activations in blocks of the target's vector lanes.
 TemplateEntry DepthwiseDirectCpuEntry();
 /// `depthwise_pixels.cpu`: float32 depthwise convolutions in NCHW whose windows move by one column,
 /// for networks that keep NCHW around them.
@@ -55,6 +65,10 @@ TemplateEntry DepthwiseTapsInt8CpuEntry();
 /// the order of a channel shuffle: the first of each group, then the second of each, …
 TemplateEntry GroupConv2dShuffledCpuEntry();
 
+/// `matmul_nbits.cpu`: products of float rows and weights of few bits in blocks
+/// (src/tensor/block_quantized.h).
+TemplateEntry MatmulNbitsCpuEntry();
+
 /// `conv2d.dnnl`, `dense.dnnl`, `batch_matmul.dnnl`: oneDNN, only for targets that name it
 /// (-libs=dnnl).
 TemplateEntry Conv2dDnnlEntry();
@@ -63,13 +77,19 @@ TemplateEntry BatchMatmulDnnlEntry();
 
 /// All of them in order of preference: Tilewright's templates, AutoTVM's, the template that serves
 /// every anchor, libraries.
+// One on each line: patches and merges touch one.
+// clang-format off
 inline constexpr TemplateMaker kCpuTemplates[] = {
     &Conv2dDirectCpuEntry,
     &Conv2dDirectInt8CpuEntry,
+    &Conv2dDirectBFloat16CpuEntry,
     &DepthwiseDirectCpuEntry,
     &DepthwiseTapsInt8CpuEntry,
+    &DensePaddedInt8CpuEntry,
     &DensePackedCpuEntry,
     &BatchMatmulPackedCpuEntry,
+    &BatchMatmulPackedInt8CpuEntry,
+    &MatmulNbitsCpuEntry,
     &Conv2dNchwcInt8X86Entry,
     &Conv2dNchwcX86Entry,
     &Conv2dHalfBlocksCpuEntry,
@@ -83,10 +103,12 @@ inline constexpr TemplateMaker kCpuTemplates[] = {
     &DenseNopackX86Entry,
     &DenseThinCpuEntry,
     &BatchMatmulX86Entry,
+    &BatchMatmulColumnsCpuEntry,
     &AnchorPlainCpuEntry,
     &Conv2dDnnlEntry,
     &DenseDnnlEntry,
     &BatchMatmulDnnlEntry,
 };
+// clang-format on
 
 }  // namespace tilewright

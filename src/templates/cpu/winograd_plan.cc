@@ -8,6 +8,7 @@
 
 #include "src/base/math.h"
 #include "src/target/cpu.h"
+#include "src/templates/workload_kind.h"
 #include "src/tensor/compute/winograd.h"
 #include "src/tensor/compute/winograd_integer.h"
 
@@ -72,8 +73,10 @@ double DirectCycles(const WinogradPlan& plan) {
   };
   const std::int64_t sums = s.n * taps(s.oh, s.h, s.r, s.pad_top) *
                             taps(s.ow, s.w, s.s, s.pad_left) * s.c * plan.oc_blocks;
-  // Integers are read as bytes if four are multiplied at once, else as 16 bits.
-  const std::int64_t bytes = !plan.whole ? 4 : plan.direct_cost < plan.sum_cost ? 1 : 2;
+  // Integers are read as bytes if four are multiplied at once, else as 16 bits; floats as bfloat16
+  // if two are multiplied at once.
+  const bool dots = plan.direct_cost < plan.sum_cost;
+  const std::int64_t bytes = plan.whole ? (dots ? 1 : 2) : (dots ? 2 : 4);
   return CyclesWith(plan.direct_cost * static_cast<double>(sums),
                     s.r * s.s * s.c * plan.oc_blocks * plan.lanes * bytes, plan.threads);
 }
@@ -92,6 +95,7 @@ Result<WinogradPlan> MakeWinogradPlan(const Workload& w, const Target& target, b
   plan.threads = target.num_threads();
   plan.masks = features.avx512;
   plan.whole = whole;
+  if (IsBFloat16(w) && features.avx512_bf16) plan.direct_cost = 1.0 / 2;
   if (!whole) return plan;
   if (features.has_int8_dot()) {  // two products of 16 bits at once, or four of 8
     plan.sum_cost = 1.0 / 2;

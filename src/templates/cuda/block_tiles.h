@@ -15,14 +15,14 @@ namespace tilewright {
 
 // Parts that several templates for CUDA share.
 
-/// Empty for types that a GPU sums without special instructions; else the reason why a template
-/// without them does not serve the workload.
+/// Returns the reason why a template without special instructions does not serve the types of the
+/// workload; empty if it does.
 std::string RefusesPlainTypes(const Workload& workload, const Target& target);
 
 /// Threads of a block, z first.
 using BlockThreads = std::array<std::int64_t, 3>;
 
-/// Loops of an axis in the four parts of AutoTVM.
+/// The four loops of an axis after AutoTVM's split.
 struct TiledAxis {
   LoopId block, vthread, thread, inner;
 };
@@ -75,8 +75,8 @@ LoopId OrderReduction(Schedule& schedule, StageId sum,
                       const std::vector<std::vector<std::int64_t>>& factors,
                       const std::vector<std::int64_t>& outer = {});
 
-/// Schedules a copy to shared memory by all threads of the block: its elements are cut in as many
-/// runs as there are threads.
+/// Schedules a cooperative copy to shared memory: each thread of the block copies one contiguous
+/// run of elements.
 void FetchInRuns(Schedule& schedule, StageId stage, const BlockThreads& threads);
 /// The same, but each thread copies every n-th element, so that neighbouring threads read
 /// neighbouring elements.
@@ -114,7 +114,7 @@ inline constexpr KnobDoc kFuseYxDoc = {
     "fuse_yx",
     "Axes of the threads of a block. 0: x = columns, y = rows, z = all others. 1: x = rows and "
     "columns, y = output channels, z = all others."};
-/// Puts the values of auto_unroll_max_step and unroll_explicit on a loop.
+/// Sets the pragmas auto_unroll_max_step and unroll_explicit of a loop from the config.
 void PragmaUnroll(Schedule& schedule, StageId stage, LoopId loop, const Config& config);
 
 /// Stages of an anchor on a GPU: sums in registers, padding computed where it is read.
@@ -127,7 +127,7 @@ GpuStages PrepareGpuStages(Schedule& schedule);
 
 /// Errors: kInvalidArgument if a block of these threads is not legal.
 Status CheckBlock(const BlockThreads& threads);
-/// Threads of a block: the third factors of the knobs for z, y and x. Errors: those of CheckBlock.
+/// Returns the threads of a block, the third factors of these knobs. Errors: those of CheckBlock.
 Result<BlockThreads> BlockThreadsOf(const Config& config, const std::array<const char*, 3>& knobs);
 
 }  // namespace tilewright

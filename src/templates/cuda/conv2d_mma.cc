@@ -11,6 +11,7 @@
 #include "src/tensor/compute/implicit_gemm.h"
 
 namespace tilewright {
+namespace conv2d_mma_cuda {
 namespace {
 
 /// Convolution as a matrix product, with its instruction.
@@ -64,8 +65,10 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
 }
 
 }  // namespace
+}  // namespace conv2d_mma_cuda
 
 TemplateEntry Conv2dMmaCudaEntry() {
+  using namespace conv2d_mma_cuda;
   return LoopTemplate("conv2d_mma.cuda", 2, "cuda", MmaKnobs(), &Refuses, &DefineSpace,
                       &DefaultConfig, &Apply);
 }

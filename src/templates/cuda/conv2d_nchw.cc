@@ -10,6 +10,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace conv2d_nchw_cuda {
 namespace {
 
 constexpr std::array kTiles = {"tile_f", "tile_y", "tile_x"};
@@ -151,13 +152,16 @@ Result<Kernel> ApplyDepthwise(const Workload& w, const Epilogue& epilogue, const
 }
 
 }  // namespace
+}  // namespace conv2d_nchw_cuda
 
 TemplateEntry Conv2dNchwCudaEntry() {
+  using namespace conv2d_nchw_cuda;
   return LoopTemplate("conv2d_nchw.cuda", 2, "cuda", kDirectKnobs, &RefusesDirect, &DirectSpace,
                       &DirectDefault, &ApplyDirect);
 }
 
 TemplateEntry DepthwiseConv2dNchwCudaEntry() {
+  using namespace conv2d_nchw_cuda;
   return LoopTemplate("depthwise_conv2d_nchw.cuda", 2, "cuda", kDepthwiseKnobs, &RefusesDepthwise,
                       &DepthwiseSpace, &DepthwiseDefault, &ApplyDepthwise);
 }

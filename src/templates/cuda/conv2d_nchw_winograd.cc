@@ -14,6 +14,7 @@
 #include "src/tensor/compute/winograd.h"
 
 namespace tilewright {
+namespace conv2d_nchw_winograd_cuda {
 namespace {
 
 // Kernel rows that AutoTVM serves.
@@ -170,8 +171,10 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
 }
 
 }  // namespace
+}  // namespace conv2d_nchw_winograd_cuda
 
 TemplateEntry Conv2dNchwWinogradCudaEntry() {
+  using namespace conv2d_nchw_winograd_cuda;
   TemplateEntry entry = LoopTemplate("conv2d_nchw_winograd.cuda", 2, "cuda", kKnobs, &Refuses,
                                      &DefineSpace, &DefaultConfig, &Apply);
   entry.only_reorders_sums = false;

@@ -9,6 +9,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace conv2d_transpose_nchw_cuda {
 namespace {
 
 std::string Refuses(const Workload& w, const Target& target) {
@@ -90,8 +91,10 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
 }
 
 }  // namespace
+}  // namespace conv2d_transpose_nchw_cuda
 
 TemplateEntry Conv2dTransposeNchwCudaEntry() {
+  using namespace conv2d_transpose_nchw_cuda;
   return LoopTemplate("conv2d_transpose_nchw.cuda", 2, "cuda", kKnobs, &Refuses, &DefineSpace,
                       &DefaultConfig, &Apply);
 }

@@ -14,6 +14,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace dense_cuda {
 namespace {
 
 std::string Refuses(const Workload& w, const Target& target) {
@@ -204,18 +205,22 @@ Result<Kernel> ApplyBatched(const Workload& w, const Epilogue& epilogue, const T
 }
 
 }  // namespace
+}  // namespace dense_cuda
 
 TemplateEntry DenseSmallBatchCudaEntry() {
+  using namespace dense_cuda;
   return LoopTemplate("dense_small_batch.cuda", 2, "cuda", kSmallBatchKnobs, &Refuses,
                       &SmallBatchSpace, &SmallBatchDefault, &ApplySmallBatch);
 }
 
 TemplateEntry DenseLargeBatchCudaEntry() {
+  using namespace dense_cuda;
   return LoopTemplate("dense_large_batch.cuda", 2, "cuda", kLargeBatchKnobs, &RefusesLargeBatch,
                       &LargeBatchSpace, &LargeBatchDefault, &ApplyLargeBatch);
 }
 
 TemplateEntry BatchMatmulCudaEntry() {
+  using namespace dense_cuda;
   return LoopTemplate("batch_matmul.cuda", 2, "cuda", kBatchedKnobs, &RefusesBatched, &BatchedSpace,
                       &BatchedDefault, &ApplyBatched);
 }

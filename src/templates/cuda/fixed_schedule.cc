@@ -9,7 +9,7 @@ constexpr std::int64_t kThreads = 256;
 
 /// Distributes the elements over threads, neighbouring elements to neighbouring threads. Returns
 /// the thread loop; index -1 for a result of one element without axes.
-LoopId DistributeElements(Schedule& schedule, StageId stage) {
+LoopId FuseAndDistribute(Schedule& schedule, StageId stage) {
   const int axes = static_cast<int>(schedule.stage(stage).op.axes.size());
   if (axes == 0) return {};
   std::vector<LoopId> loops;
@@ -28,7 +28,7 @@ void ScheduleFixedForCuda(Schedule& schedule, StageId reduction) {
   for (const StageId id : order) {
     const Schedule::StageInfo& stage = schedule.stage(id);
     if (stage.attach == Schedule::Attach::kInline || stage.library || id == reduction) continue;
-    const LoopId thread = DistributeElements(schedule, id);
+    const LoopId thread = FuseAndDistribute(schedule, id);
     if (id != result || reduction.index < 0) continue;
     if (thread.index < 0) {
       schedule.SetScope(reduction,

@@ -6,6 +6,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace group_conv2d_nchw_cuda {
 namespace {
 std::string Refuses(const Workload& w, const Target& target) {
   if (w.op_name() != "group_conv2d") return "only convolutions of groups, not depthwise";
@@ -102,8 +103,10 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
 }
 
 }  // namespace
+}  // namespace group_conv2d_nchw_cuda
 
 TemplateEntry GroupConv2dNchwCudaEntry() {
+  using namespace group_conv2d_nchw_cuda;
   return LoopTemplate("group_conv2d_nchw.cuda", 2, "cuda", kKnobs, &Refuses, &DefineSpace,
                       &DefaultConfig, &Apply);
 }

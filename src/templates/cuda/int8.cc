@@ -11,6 +11,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace int8_cuda {
 namespace {
 
 constexpr std::int64_t kDepth = 4;  // products of one dp4a
@@ -207,13 +208,16 @@ Result<Kernel> ApplyDense(const Workload& w, const Epilogue& epilogue, const Tar
 }
 
 }  // namespace
+}  // namespace int8_cuda
 
 TemplateEntry Conv2dNchwcInt8CudaEntry() {
+  using namespace int8_cuda;
   return LoopTemplate("conv2d_NCHWc_int8.cuda", 2, "cuda", kConvKnobs, &RefusesConv, &ConvSpace,
                       &ConvDefault, &ApplyConv);
 }
 
 TemplateEntry DenseInt8CudaEntry() {
+  using namespace int8_cuda;
   return LoopTemplate("dense_int8.cuda", 2, "cuda", kDenseKnobs, &RefusesDenseInt8, &DenseSpace,
                       &DenseDefault, &ApplyDense);
 }

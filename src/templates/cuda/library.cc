@@ -7,6 +7,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace library_cuda {
 namespace {
 
 constexpr const char* kOnlyCuda = "only targets of CUDA";
@@ -42,8 +43,10 @@ Result<Kernel> CallCudnn(const Workload& w, const Epilogue& epilogue, const Targ
 }
 
 }  // namespace
+}  // namespace library_cuda
 
 TemplateEntry Conv2dCudnnEntry() {
+  using namespace library_cuda;
   TemplateEntry entry = LoopTemplate("conv2d.cudnn", 1, "cuda", {}, &RefusesConvolution, &NoKnobs,
                                      &OnlyConfig, &CallCudnn);
   entry.only_reorders_sums = false;  // the library measures its algorithms and chooses one
@@ -51,10 +54,12 @@ TemplateEntry Conv2dCudnnEntry() {
 }
 
 TemplateEntry DenseCublasEntry() {
+  using namespace library_cuda;
   return LibraryProducts<OpKind::kDense, Cublas>("dense.cublas", "cuda");
 }
 
 TemplateEntry BatchMatmulCublasEntry() {
+  using namespace library_cuda;
   return LibraryProducts<OpKind::kBatchMatmul, Cublas>("batch_matmul.cublas", "cuda");
 }
 

@@ -4,6 +4,7 @@
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
+namespace matmul_mma_cuda {
 namespace {
 
 MmaSizes MmaSizesOf(const Workload& w) {
@@ -53,9 +54,14 @@ TemplateEntry EntryFor(std::string_view key, int version) {
 }
 
 }  // namespace
+}  // namespace matmul_mma_cuda
 
-TemplateEntry DenseMmaCudaEntry() { return EntryFor<OpKind::kDense>("dense_mma.cuda", 3); }
+TemplateEntry DenseMmaCudaEntry() {
+  using namespace matmul_mma_cuda;
+  return EntryFor<OpKind::kDense>("dense_mma.cuda", 3);
+}
 TemplateEntry BatchMatmulMmaCudaEntry() {
+  using namespace matmul_mma_cuda;
   return EntryFor<OpKind::kBatchMatmul>("batch_matmul_mma.cuda", 2);
 }
 

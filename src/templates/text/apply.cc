@@ -204,7 +204,7 @@ void ScheduleApplier::Arrange(const ScheduleValue& call) {
   const bool expression = workload_.op == OpKind::kExpression;
   if (what == "sums_in_blocks") {
     if (contraction_) return Fail(call.offset, "blocks of sums of a contraction");
-    if (!expression) return Fail(call.offset, "sums in blocks of what is no expression");
+    if (!expression) return Fail(call.offset, "sums in blocks of what is not an expression");
     if (!compute_) compute_ = DefineExpression(workload_.expression);
     return SplitLongReductions(*compute_);
   }
@@ -225,11 +225,18 @@ void ScheduleApplier::Arrange(const ScheduleValue& call) {
     if (!found.ok()) return Fail(call.offset, found.status().message());
     contraction_ = *std::move(found);
   } else if (what == "turned_columns" && workload_.op == OpKind::kBatchMatmul &&
-             workload_.kernel_layout == "BNK" && workload_.data.dtype == kFloat32) {
+             workload_.kernel_layout == "BNK" &&
+             (workload_.data.dtype == kFloat32 || workload_.data.dtype.is_half() ||
+              layouts_.weight == "BNK4k")) {
     auto compute = DefineAnchor(workload_, epilogue_, layouts_);
     if (!compute.ok()) return Fail(call.offset, compute.status().message());
     compute_ = *std::move(compute);
     TransposeColumns(*compute_, "reduce", "columns");
+  } else if (what == "copied_columns" && workload_.op == OpKind::kBatchMatmul &&
+             layouts_ == KernelLayouts()) {
+    auto compute = DefineWithCopiedColumns(workload_, epilogue_);
+    if (!compute.ok()) return Fail(call.offset, compute.status().message());
+    compute_ = *std::move(compute);
   } else {
     Fail(call.offset, fmt::format("'{}' is nothing that this workload can be arranged by", what));
   }
@@ -428,6 +435,8 @@ void ScheduleApplier::OfStages(const ScheduleValue& call, Terms& out) {
   } else if (name == "rfactor") {
     const std::int64_t reduction = std::clamp<std::int64_t>(number(1), -1, 1000), by = number(2);
     if (ok()) out.emplace_back(s.RFactor(stage, static_cast<int>(reduction), by));
+  } else if (name == "keep") {
+    s.Keep(stage);
   } else if (name == "skip_zero_taps") {
     s.SkipZeroTaps(stage);
   } else if (name == "double_buffer") {

@@ -10,7 +10,7 @@ constexpr int kTightest = 8;
 
 std::string TextOf(const ScheduleValue& value, int rank);
 
-std::string OperatorListOf(const std::vector<ScheduleValue>& values) {
+std::string JoinValues(const std::vector<ScheduleValue>& values) {
   std::string out;
   for (const ScheduleValue& value : values) out += (out.empty() ? "" : ", ") + TextOf(value, 1);
   return out;
@@ -28,11 +28,11 @@ std::string TextOf(const ScheduleValue& value, int rank) {
     case Kind::kKeyword:
       return value.text;
     case Kind::kCall:
-      return fmt::format("{}({})", value.text, OperatorListOf(value.args));
+      return fmt::format("{}({})", value.text, JoinValues(value.args));
     case Kind::kItem:
       return fmt::format("{}[{}]", TextOf(value.args[0], kTightest), TextOf(value.args[1], 1));
     case Kind::kList:
-      return fmt::format("{{{}}}", OperatorListOf(value.args));
+      return fmt::format("{{{}}}", JoinValues(value.args));
     case Kind::kOperator:
       break;
   }

@@ -30,6 +30,7 @@ constexpr std::array kFunctions = {
     ScheduleFunction{"groups", 0, 0, 1, kWorkload},
     ScheduleFunction{"has", 1, 1, 1, kSchedule},
     ScheduleFunction{"inline", 1, 1, 0, kSchedule},
+    ScheduleFunction{"keep", 1, 1, 0, kSchedule},
     ScheduleFunction{"layout", 1, 1, 1, kWorkload},
     ScheduleFunction{"max", 2, 2, 1, kWorkload},
     ScheduleFunction{"min", 2, 2, 1, kWorkload},
@@ -63,13 +64,16 @@ constexpr std::array kFunctions = {
 };
 static_assert(std::ranges::is_sorted(kFunctions, {}, &ScheduleFunction::name));
 
-constexpr std::array<std::string_view, 33> kWords = {
-    "block_x",        "block_y",        "block_z",  "contraction",   "data",       "global",
-    "joined",         "lanes",          "local",    "multiply_type", "output",     "pack",
-    "peel",           "registers",      "result",   "shared",        "shift_data", "sums_in_blocks",
-    "turned_columns", "thread_x",       "thread_y", "thread_z",      "threads",    "turn",
-    "vector_bytes",   "virtual_thread", "weight",   "winograd",      "avx2",       "avx512",
-    "avx512_vnni",    "avx_vnni",       "neon"};
+constexpr std::array<std::string_view, 34> kWords = {
+    "block_x",        "block_y",      "block_z",        "contraction",
+    "copied_columns", "data",         "global",         "joined",
+    "lanes",          "local",        "multiply_type",  "output",
+    "pack",           "peel",         "registers",      "result",
+    "shared",         "shift_data",   "sums_in_blocks", "turned_columns",
+    "thread_x",       "thread_y",     "thread_z",       "threads",
+    "turn",           "vector_bytes", "virtual_thread", "weight",
+    "winograd",       "avx2",         "avx512",         "avx512_vnni",
+    "avx_vnni",       "neon"};
 
 constexpr std::array<std::string_view, 11> kStatements = {
     "schedule", "for", "on", "knob", "where", "require", "if", "else", "default", "and", "or"};

@@ -250,8 +250,8 @@ class TextParser {
     const std::size_t offset = token_.offset;
     TW_ASSIGN_OR_RETURN(auto name, Name("a name"));
     if (IsReservedInSchedules(name) || name.size() > kLongestName) {
-      return ErrorAt(
-          offset, fmt::format("'{}' is no name that can be given", name.substr(0, kLongestName)));
+      return ErrorAt(offset, fmt::format("'{}' is not a name that can be given",
+                                         name.substr(0, kLongestName)));
     }
     return name;
   }
@@ -418,7 +418,7 @@ class TextParser {
                                                count));
     }
     if (function.results != 1 && depth > 0) {
-      return ErrorAt(value.offset, fmt::format("{} is no value", function.name));
+      return ErrorAt(value.offset, fmt::format("{} is not a value", function.name));
     }
     value_of_schedule_ = value_of_schedule_ || function.stage == ScheduleStage::kSchedule;
     if (function.name == "form" && value.args[0].text == "winograd") out_.winograd = true;

@@ -17,10 +17,6 @@
 namespace tilewright {
 namespace {
 
-std::string_view WordOf(Scope scope) {
-  return scope == Scope::kLocal ? "local" : scope == Scope::kShared ? "shared" : "global";
-}
-
 class Recorder {
  public:
   explicit Recorder(const Schedule& schedule) : schedule_(schedule) {}
@@ -163,19 +159,19 @@ class Recorder {
         out_ += fmt::format("inline({})\n", stage);
         return;
       case Primitive::kCacheWrite:
-        out_ +=
-            fmt::format("{} = cache_write({}, {})\n", Named(step.other), stage, WordOf(step.scope));
+        out_ += fmt::format("{} = cache_write({}, {})\n", Named(step.other), stage,
+                            ScopeName(step.scope));
         return;
       case Primitive::kCacheRead:
         out_ += fmt::format("{} = cache_read(\"{}\", {}, {})\n", Named(step.other), step.text,
-                            WordOf(step.scope), stage);
+                            ScopeName(step.scope), stage);
         return;
       case Primitive::kRFactor:
         out_ += fmt::format("{} = rfactor({}, {}, {})\n", Named(step.other), stage, step.number,
                             step.more);
         return;
       case Primitive::kSetScope:
-        out_ += fmt::format("scope({}, {})\n", stage, WordOf(step.scope));
+        out_ += fmt::format("scope({}, {})\n", stage, ScopeName(step.scope));
         return;
       case Primitive::kSkipZeroTaps:
         out_ += fmt::format("skip_zero_taps({})\n", stage);
@@ -188,6 +184,9 @@ class Recorder {
         return;
       case Primitive::kPadRows:
         out_ += fmt::format("pad_rows({}, {}, {})\n", stage, step.number, step.more);
+        return;
+      case Primitive::kKeep:
+        out_ += fmt::format("keep({})\n", stage);
         return;
       default:
         return;

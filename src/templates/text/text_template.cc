@@ -9,6 +9,7 @@
 #include "src/templates/text/apply.h"
 
 namespace tilewright {
+namespace text_template_text {
 namespace {
 
 // Configs that are tried for one whose conditions hold, if those of the default one do not.
@@ -148,8 +149,10 @@ Result<Kernel> TextApply(const void* object, const Workload& workload, const Epi
 }
 
 }  // namespace
+}  // namespace text_template_text
 
 TemplateEntry EntryOfText(const ScheduleText& text) {
+  using namespace text_template_text;
   TemplateEntry entry;
   entry.key = text.key;
   entry.version = kScheduleTextVersion;
@@ -163,6 +166,7 @@ TemplateEntry EntryOfText(const ScheduleText& text) {
 }
 
 Status AddScheduleText(TemplateRegistry& templates, ScheduleText text) {
+  using namespace text_template_text;
   if (const std::string* there = templates.TextOf(text.key)) {
     if (*there == text.text) return {};
     return InvalidArgument(text.file + ": another text of the same hash is there already");
@@ -175,6 +179,7 @@ Status AddScheduleText(TemplateRegistry& templates, ScheduleText text) {
 
 Status AddWorkerSchedule(TemplateRegistry& templates, std::string_view text,
                          const std::string& name) {
+  using namespace text_template_text;
   TW_ASSIGN_OR_RETURN(auto schedule, ParseScheduleText(text, name));
   ScheduleText former = schedule;
   former.key = LegacyScheduleKey(former);

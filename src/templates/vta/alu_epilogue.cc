@@ -94,6 +94,9 @@ class Translator {
       }
       return AddImmediate(op, step.scalar);
     }
+    if (step.operand == OperandKind::kBroadcast) {
+      return Unsupported("a broadcast operand, expected a constant or one element per channel");
+    }
     if (step.scalar != 0) {
       return Unsupported("a number taken off an operand, expected the operand as it is");
     }

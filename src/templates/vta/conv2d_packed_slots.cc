@@ -13,6 +13,7 @@
 #include "src/vta/simulator/timing.h"
 
 namespace tilewright {
+namespace conv2d_packed_slots_vta {
 namespace {
 
 using vta::PackedConv2d;
@@ -182,8 +183,10 @@ Result<vta::Stream> BuildStream(const Workload& workload, const Epilogue& epilog
 }
 
 }  // namespace
+}  // namespace conv2d_packed_slots_vta
 
 TemplateEntry Conv2dPackedSlotsVtaEntry() {
+  using namespace conv2d_packed_slots_vta;
   return {"conv2d_packed_slots.vta",
           1,
           "vta",

@@ -10,6 +10,7 @@
 #include "src/vta/kernels/packed_alu.h"
 
 namespace tilewright {
+namespace elementwise_packed_vta {
 namespace {
 
 /// Largest steps of an operator of a quantized network: its own tensors, or one of the epilogue,
@@ -71,10 +72,18 @@ TemplateEntry EntryFor(std::string_view key) {
 }
 
 }  // namespace
+}  // namespace elementwise_packed_vta
 
-TemplateEntry AddVtaEntry() { return EntryFor<OpKind::kAdd>("add.vta"); }
-TemplateEntry MultiplyVtaEntry() { return EntryFor<OpKind::kMul>("multiply.vta"); }
+TemplateEntry AddVtaEntry() {
+  using namespace elementwise_packed_vta;
+  return EntryFor<OpKind::kAdd>("add.vta");
+}
+TemplateEntry MultiplyVtaEntry() {
+  using namespace elementwise_packed_vta;
+  return EntryFor<OpKind::kMul>("multiply.vta");
+}
 TemplateEntry ElementwisePackedVtaEntry() {
+  using namespace elementwise_packed_vta;
   return EntryFor<OpKind::kIdentity>("elementwise_packed.vta");
 }
 

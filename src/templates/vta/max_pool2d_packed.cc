@@ -8,6 +8,7 @@
 #include "src/vta/kernels/packed_pool.h"
 
 namespace tilewright {
+namespace max_pool2d_packed_vta {
 namespace {
 
 vta::PackedPool PoolOf(const Workload& workload) {
@@ -58,8 +59,10 @@ Result<vta::Stream> BuildStream(const Workload& workload, const Epilogue& epilog
 }
 
 }  // namespace
+}  // namespace max_pool2d_packed_vta
 
 TemplateEntry MaxPool2dPackedVtaEntry() {
+  using namespace max_pool2d_packed_vta;
   return {"max_pool2d_packed.vta", 1,       "vta",       kAluKnobs, &Refuses, &DefineSpace,
           &DefaultConfig,          nullptr, &BuildStream};
 }

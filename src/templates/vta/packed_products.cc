@@ -23,6 +23,7 @@
 #include "src/vta/kernels/packed_dense.h"
 
 namespace tilewright {
+namespace packed_products_vta {
 namespace {
 
 /// Largest epilogue of a quantized network: a bias and a residual.
@@ -225,14 +226,23 @@ TemplateEntry EntryFor(std::string_view key) {
 }
 
 }  // namespace
+}  // namespace packed_products_vta
 
-TemplateEntry Conv2dPackedVtaEntry() { return EntryFor<Convolution>("conv2d_packed.vta"); }
+TemplateEntry Conv2dPackedVtaEntry() {
+  using namespace packed_products_vta;
+  return EntryFor<Convolution>("conv2d_packed.vta");
+}
 TemplateEntry GroupConv2dPackedVtaEntry() {
+  using namespace packed_products_vta;
   return EntryFor<GroupConvolution>("group_conv2d_packed.vta");
 }
 TemplateEntry Conv2dTransposePackedVtaEntry() {
+  using namespace packed_products_vta;
   return EntryFor<TransposedConvolution>("conv2d_transpose_packed.vta");
 }
-TemplateEntry DensePackedVtaEntry() { return EntryFor<MatrixProduct>("dense_packed.vta"); }
+TemplateEntry DensePackedVtaEntry() {
+  using namespace packed_products_vta;
+  return EntryFor<MatrixProduct>("dense_packed.vta");
+}
 
 }  // namespace tilewright

@@ -9,7 +9,7 @@ namespace tilewright {
 /// `add.vta`, `multiply.vta`: AutoTVM's templates for two integer tensors.
 TemplateEntry AddVtaEntry();
 TemplateEntry MultiplyVtaEntry();
-/// `elementwise_packed.vta`: one tensor that only goes through its epilogue, in the way of add.vta.
+/// `elementwise_packed.vta`: the epilogue applied to one tensor, scheduled as add.vta.
 TemplateEntry ElementwisePackedVtaEntry();
 /// `max_pool2d_packed.vta`: the maximum of each window of an int8 tensor, on the ALU. No epilogue.
 TemplateEntry MaxPool2dPackedVtaEntry();
@@ -20,7 +20,7 @@ TemplateEntry GroupConv2dPackedVtaEntry();
 TemplateEntry Conv2dTransposePackedVtaEntry();
 TemplateEntry DensePackedVtaEntry();
 /// `conv2d_packed_slots.vta`: Tilewright's convolutions (vta::SlotConv2dPlan). They add int8
-/// tensors of the epilogue by products, on every design.
+/// tensors of the epilogue with GEMM instructions, on every design.
 TemplateEntry Conv2dPackedSlotsVtaEntry();
 
 /// All of them in order of preference.

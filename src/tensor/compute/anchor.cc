@@ -226,6 +226,7 @@ Status CheckKernelLayouts(const Workload& w, const KernelLayouts& physical) {
   if (!physical.multiply_dtype) return {};
   const DataType wide = *physical.multiply_dtype;
   const auto fits = [&](DataType narrow) {
+    if (narrow.is_half()) return wide == kFloat32;
     const bool sign_fits = wide.code == narrow.code || wide.bits > narrow.bits;
     return narrow.is_integer() && wide.code == TypeCode::kInt && narrow.bits <= wide.bits &&
            sign_fits;
@@ -327,7 +328,7 @@ Result<ComputeOp> OutputStage(const Contraction& c, const Epilogue& epilogue,
 Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
                              const KernelLayouts& physical) {
   const std::string_view name = OpName(workload.op);
-  if (!IsAnchor(workload.op)) return InvalidArgument(fmt::format("{} is no anchor", name));
+  if (!IsAnchor(workload.op)) return InvalidArgument(fmt::format("{} is not an anchor", name));
   if (auto type = workload.OutputType(); !type.ok()) return type.status().WithContext(name);
   TW_RETURN_IF_ERROR(CheckKernelLayouts(workload, physical));
   TW_RETURN_IF_ERROR(CheckWinograd(workload, physical));

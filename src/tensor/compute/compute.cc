@@ -45,8 +45,9 @@ bool AddsUp(OpKind kind) {
          family == OpFamily::kNormalization;
 }
 
-/// Returns a computation of float32 inputs as one of float16 inputs of these types, rounded once.
-Compute Narrowed(Compute wide, std::span<const TensorType> inputs) {
+/// Returns a computation of float32 inputs as one of inputs of these types, rounded once to
+/// `result`.
+Compute Narrowed(Compute wide, std::span<const TensorType> inputs, DataType result) {
   Compute compute;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     compute.inputs.push_back(MakeBuffer(wide.inputs[i]->name, inputs[i].dtype, inputs[i].shape));
@@ -61,12 +62,12 @@ Compute Narrowed(Compute wide, std::span<const TensorType> inputs) {
   for (ComputeOp& stage : wide.stages) stage.body = Rewrite(stage.body, narrow);
   ComputeOp& last = wide.stages.back();
   if (last.combiner == Combiner::kNone) {
-    last.body = MakeCast(kFloat16, last.body);
-    last.output = MakeBuffer(last.output->name, kFloat16, last.output->shape);
+    last.body = MakeCast(result, last.body);
+    last.output = MakeBuffer(last.output->name, result, last.output->shape);
   } else {
     std::vector<Axis> axes = MakeAxes("i", last.output->shape);
-    Expr value = MakeCast(kFloat16, MakeLoad(last.output, VarsOf(axes)));
-    wide.stages.push_back(PlainStage("rounded", kFloat16, std::move(axes), std::move(value)));
+    Expr value = MakeCast(result, MakeLoad(last.output, VarsOf(axes)));
+    wide.stages.push_back(PlainStage("rounded", result, std::move(axes), std::move(value)));
   }
   compute.stages = std::move(wide.stages);
   return compute;
@@ -83,11 +84,11 @@ Result<Compute> DefineIn(const Operator& op, std::span<const TensorType> inputs,
     return DefineAnchor(workload, {});
   }
   TW_ASSIGN_OR_RETURN(auto type, InferType(op, inputs));
-  if (AddsUp(op.kind) && type.dtype == kFloat16) {
+  if (AddsUp(op.kind) && type.dtype.is_half()) {
     std::vector<TensorType> wide(inputs.begin(), inputs.end());
     for (TensorType& input : wide) input.dtype = kFloat32;
     TW_ASSIGN_OR_RETURN(auto compute, DefineIn(op, wide, blocks));
-    return Narrowed(std::move(compute), inputs);
+    return Narrowed(std::move(compute), inputs, type.dtype);
   }
   Compute compute;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

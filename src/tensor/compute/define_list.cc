@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-/// Appends the stages of the operators one after the other.
+/// Builder of the computation of an operator list: appends the stages of each operator.
 class ListDefiner {
  public:
   ListDefiner(const OperatorList& list, bool whole) : list_(list), whole_(whole) {}
@@ -79,7 +79,7 @@ class ListDefiner {
   }
 
   const OperatorList& list_;
-  bool whole_;  // without splitting long sums
+  bool whole_;  // true: long sums are not split
   Compute compute_;
   std::vector<Buffer> buffers_;                  // of the values so far; null: a scalar
   std::map<const BufferNode*, Buffer> replace_;  // buffers of definitions, with the list's buffers

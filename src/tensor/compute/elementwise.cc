@@ -128,6 +128,10 @@ Expr HardSigmoid(Expr a, double alpha, double beta) {
 Expr ElementwiseExpr(const Operator& op, Expr a, Expr b) {
   const OperatorRow& row = RowOf(op.kind);
   TW_CHECK(row.element != nullptr, row.name);
+  if (a.dtype() == kBFloat16 && op.kind != OpKind::kCast) {
+    const Expr wide = ElementwiseExpr(op, MakeCast(kFloat32, a), b ? MakeCast(kFloat32, b) : b);
+    return wide.dtype() == kFloat32 ? MakeCast(kBFloat16, wide) : wide;
+  }
   // Rounding has no effect on an integer; the other functions accept floats only.
   if (row.float_only && !b && !a.dtype().is_float()) return a;
   // Steps of a function round in float32, its result is rounded once.

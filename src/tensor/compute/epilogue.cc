@@ -23,15 +23,26 @@ Result<Expr> OperandExpr(const EpilogueStep& step, const std::vector<StepValue>&
     TW_RETURN_IF_ERROR(CheckStepOperand(step, earlier.type, values.back().type));
     return MakeCast(dtype, earlier.value);
   }
-  const bool vector = step.operand == OperandKind::kChannel;
   std::vector<std::int64_t> shape;
-  for (const Axis& axis : axes) shape.push_back(axis.extent);
-  if (vector) shape = {channel.Max() + 1};
+  std::vector<Expr> indices;
+  if (step.operand == OperandKind::kChannel) {
+    shape = {channel.Max() + 1};
+    indices = {channel.ToExpr()};
+  } else {
+    const bool whole = step.operand == OperandKind::kTensor;
+    if (!whole && step.value >> axes.size() != 0) {
+      return InvalidArgument("epilogue: a broadcast operand has more dimensions than the result");
+    }
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      const bool kept = whole || (step.value >> i & 1) != 0;
+      shape.push_back(kept ? axes[i].extent : 1);
+      indices.push_back(kept ? axes[i].var : Expr(0));
+    }
+  }
   const Buffer buffer =
       MakeBuffer("operand" + std::to_string(inputs.size()), step.operand_dtype, std::move(shape));
   inputs.push_back(buffer);
-  const Expr operand = MakeCast(
-      dtype, vector ? MakeLoad(buffer, {channel.ToExpr()}) : MakeLoad(buffer, VarsOf(axes)));
+  const Expr operand = MakeCast(dtype, MakeLoad(buffer, std::move(indices)));
   if (step.scalar == 0) return operand;
   return ElementwiseExpr({OpKind::kSub, {}}, operand, ConstantOf(dtype, step.scalar));
 }
@@ -49,7 +60,7 @@ Result<Expr> ApplyStep(const EpilogueStep& step, const Expr& current, const Expr
 }  // namespace
 
 DataType SumType(const Workload& workload) {
-  return workload.out_dtype == kFloat16 ? kFloat32 : workload.out_dtype;
+  return workload.out_dtype.is_half() ? kFloat32 : workload.out_dtype;
 }
 
 Result<ComputeOp> EpilogueStage(const Epilogue& epilogue, Expr value, DataType type,
@@ -61,7 +72,7 @@ Result<ComputeOp> EpilogueStage(const Epilogue& epilogue, Expr value, DataType t
     const bool casts = step.op.kind == OpKind::kCast || step.op.kind == OpKind::kSaturateCast;
     if (casts && step.op.attributes.dtype) {
       next.value = MakeCast(std::exchange(next.type, *step.op.attributes.dtype), next.value);
-    } else if (next.value.dtype() == kFloat16) {
+    } else if (next.value.dtype().is_half()) {
       next.value = MakeCast(kFloat32, next.value);
     }
     TW_ASSIGN_OR_RETURN(auto operand,

@@ -57,7 +57,8 @@ Result<std::vector<KernelParameter>> ParametersOfExpression(const Workload& work
   const auto count = static_cast<int>(workload.expression.inputs.size());
   if (!layouts.weight.empty() &&
       (!packed.ok() || colon == std::string::npos || *packed < 0 || *packed >= count)) {
-    return InvalidArgument("form: '" + layouts.weight + "' is no packed input of the expression");
+    return InvalidArgument("form: '" + layouts.weight +
+                           "' is not a packed input of the expression");
   }
   for (int i = 0; i < count; ++i) {
     const TensorType& type = workload.expression.inputs[static_cast<std::size_t>(i)].type;
@@ -99,9 +100,10 @@ Result<std::vector<KernelParameter>> ParametersOf(const Workload& workload,
   int operand = 0;
   for (const EpilogueStep& step : epilogue.steps) {
     if (!step.has_parameter()) continue;
-    const bool channel = step.operand == OperandKind::kChannel;
-    KernelParameter& added = add(channel ? ParameterRole::kChannel : ParameterRole::kTensor,
-                                 channel ? std::string() : output);
+    const ParameterRole role = step.operand == OperandKind::kChannel  ? ParameterRole::kChannel
+                               : step.operand == OperandKind::kTensor ? ParameterRole::kTensor
+                                                                      : ParameterRole::kBroadcast;
+    KernelParameter& added = add(role, role == ParameterRole::kTensor ? output : std::string());
     added.operand = operand++;
     if (step.op.kind == OpKind::kDiv) added.padding_value = 1;
   }
@@ -109,37 +111,14 @@ Result<std::vector<KernelParameter>> ParametersOf(const Workload& workload,
   return parameters;
 }
 
-/// Returns an input of an expression in the kernel's layout. A packed one may have joined
-/// neighboring dimensions: the blocked dimension then has all elements that the others do not.
+/// Returns an input of an expression in the kernel's layout.
 Result<Tensor> PackedInput(const KernelParameter& parameter, const Tensor& source) {
-  const std::string plain = PlainLayout(source.shape().size());
-  if (parameter.layout == plain) return source.Clone();
-  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(parameter.layout));
-  const std::vector<Layout::Part>& parts = layout.parts();
-  if (parts.size() != parameter.type.shape.size()) {
-    return InvalidArgument(fmt::format("parameter is {}, expected layout {}",
-                                       parameter.type.ToString(), parameter.layout));
-  }
-  const std::size_t rank = layout.primal().size();
-  std::vector<std::int64_t> joined(rank, 0);
-  std::int64_t others = 1;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto dimension = static_cast<std::size_t>(parts[i].dimension - 'A');
-    if (dimension >= rank) return InvalidArgument("layout " + parameter.layout + " skips a letter");
-    if (parts[i].block != 0 || layout.BlockOf(parts[i].dimension) != 1) continue;
-    joined[dimension] = parameter.type.shape[i];
-    others *= parameter.type.shape[i];
-  }
-  for (std::int64_t& extent : joined) {
-    if (extent == 0) extent = source.elements() / std::max<std::int64_t>(others, 1);
-  }
-  if (Product(joined) != source.elements()) {
-    return InvalidArgument(fmt::format("input {} does not fill layout {}", source.type().ToString(),
-                                       parameter.layout));
-  }
+  if (parameter.layout == PlainLayout(source.shape().size())) return source.Clone();
+  TW_ASSIGN_OR_RETURN(auto joined, JoinedShape(parameter, source.type()));
   Tensor reshaped = source.Clone();
+  const std::string plain = PlainLayout(joined.size());
   reshaped.Reshape(std::move(joined));
-  return TransformLayout(reshaped, PlainLayout(rank), parameter.layout);
+  return TransformLayout(reshaped, plain, parameter.layout);
 }
 
 Result<Tensor> MakeParameter(const Workload& workload, const KernelSignature& signature,
@@ -155,6 +134,12 @@ Result<Tensor> MakeParameter(const Workload& workload, const KernelSignature& si
     }
     case ParameterRole::kChannel:
       return ContinuedTo(parameter.type, source, parameter.padding_value);
+    case ParameterRole::kBroadcast:
+      if (source.type() != parameter.type) {
+        return InvalidArgument("epilogue: an operand is " + source.type().ToString() +
+                               ", the kernel reads " + parameter.type.ToString());
+      }
+      return source.Clone();
     case ParameterRole::kTensor: {
       TW_ASSIGN_OR_RETURN(auto own, workload.OutputLayout());
       return InLayout(source, own, parameter.layout);
@@ -164,7 +149,7 @@ Result<Tensor> MakeParameter(const Workload& workload, const KernelSignature& si
     case ParameterRole::kResult:
       break;
   }
-  return Internal("the result of a kernel is no input");
+  return Internal("the result of a kernel is not an input");
 }
 
 }  // namespace
@@ -194,6 +179,34 @@ Result<KernelSignature> SignatureOf(const Workload& workload, const Epilogue& ep
   std::vector<TensorType> types;
   for (const Buffer& buffer : parameters) types.push_back({buffer->shape, buffer->dtype});
   return SignatureOf(workload, epilogue, layouts, types);
+}
+
+Result<std::vector<std::int64_t>> JoinedShape(const KernelParameter& parameter,
+                                              const TensorType& type) {
+  TW_ASSIGN_OR_RETURN(auto layout, Layout::Parse(parameter.layout));
+  const std::vector<Layout::Part>& parts = layout.parts();
+  if (parts.size() != parameter.type.shape.size()) {
+    return InvalidArgument(fmt::format("parameter is {}, expected layout {}",
+                                       parameter.type.ToString(), parameter.layout));
+  }
+  const std::size_t rank = layout.primal().size();
+  std::vector<std::int64_t> joined(rank, 0);
+  std::int64_t others = 1;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto dimension = static_cast<std::size_t>(parts[i].dimension - 'A');
+    if (dimension >= rank) return InvalidArgument("layout " + parameter.layout + " skips a letter");
+    if (parts[i].block != 0 || layout.BlockOf(parts[i].dimension) != 1) continue;
+    joined[dimension] = parameter.type.shape[i];
+    others *= parameter.type.shape[i];
+  }
+  for (std::int64_t& extent : joined) {
+    if (extent == 0) extent = type.elements() / std::max<std::int64_t>(others, 1);
+  }
+  if (Product(joined) != type.elements()) {
+    return InvalidArgument(
+        fmt::format("input {} does not fill layout {}", type.ToString(), parameter.layout));
+  }
+  return joined;
 }
 
 Result<Tensor> ParameterTensor(const Workload& workload, const KernelSignature& signature,

@@ -18,6 +18,7 @@ enum class ParameterRole : std::uint8_t {
   kWeight,        ///< the second one, packed: see PackWeight
   kCompensation,  ///< of shifted data: see MakeCompensation
   kChannel,       ///< operand of an epilogue step: one element per output channel
+  kBroadcast,     ///< operand of an epilogue step: a tensor that broadcasts to the result
   kTensor,        ///< operand of an epilogue step: a tensor of the result's shape
   kResult,
   kInput,  ///< of an expression: input `operand`
@@ -26,9 +27,9 @@ enum class ParameterRole : std::uint8_t {
 struct KernelParameter {
   ParameterRole role = ParameterRole::kData;
   TensorType type;     ///< as the kernel indexes it; the bytes in memory are those of `layout`
-  std::string layout;  ///< in memory; empty: one element per channel
-  /// kChannel, kTensor: number among the operands of the epilogue's steps. kInput: number of the
-  /// input.
+  std::string layout;  ///< in memory; empty: row-major, or one element per channel
+  /// kChannel, kBroadcast, kTensor: number among the operands of the epilogue's steps. kInput:
+  /// number of the input.
   int operand = -1;
   /// Value of channels that pad a block: harmless in the kernel's arithmetic.
   double padding_value = 0;
@@ -57,6 +58,12 @@ Result<KernelSignature> SignatureOf(const Workload& workload, const Epilogue& ep
 Result<KernelSignature> SignatureOf(const Workload& workload, const Epilogue& epilogue,
                                     const KernelLayouts& layouts,
                                     std::span<const Buffer> parameters);
+
+/// Returns the shape of a packed input of an expression with neighboring dimensions joined as its
+/// layout has them: the blocked dimension has all elements that the others do not. type: of the
+/// expression's input.
+Result<std::vector<std::int64_t>> JoinedShape(const KernelParameter& parameter,
+                                              const TensorType& type);
 
 /// Returns the tensor that the kernel takes as an input. source: the workload's own tensor for it
 /// (the weight for a compensation), in the workload's layout.

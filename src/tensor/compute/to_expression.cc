@@ -120,7 +120,7 @@ class ComputeReader {
         return builder.Select(args[0], args[1], args[2]);
       case ExprKind::kLoad: {
         const auto tensor = tensors_.find(n.buffer.get());
-        if (tensor == tensors_.end()) return NotInExpressions("reads of what is no tensor");
+        if (tensor == tensors_.end()) return NotInExpressions("reads of what is not a tensor");
         return builder.Load(tensor->second, std::move(args));
       }
       case ExprKind::kCall: {

@@ -390,8 +390,62 @@ Tensor WinogradWeight(const Tensor& weight, const WinogradKind& kind) {
   };
   const auto transformed = result.As<float>();
   std::ranges::fill(transformed, 0.0F);
+  if (weight.dtype() != kFloat32) {
+    Tensor wide(TensorType{weight.shape(), kFloat32});
+    for (std::int64_t i = 0; i < weight.elements(); ++i) wide.Set(i, weight.At(i));
+    FillTransformed<float>(wide, matrix, place, transformed);
+    return result;
+  }
   FillTransformed<float>(weight, matrix, place, transformed);
   return result;
+}
+
+Program WinogradWeightLoops(const Buffer& weight, const WinogradKind& kind) {
+  ConvShape shape{};
+  shape.k = weight->shape[0], shape.c = weight->shape[1], shape.r = weight->shape[2];
+  const WinogradMatrices::Matrix matrix = MatricesOf(kind, shape.r).weight;
+  const auto window = static_cast<std::int64_t>(matrix.size());
+  const Buffer target =
+      MakeBuffer("target", kind.whole ? kInt16 : kFloat32, WinogradWeightShape(shape, kind));
+  const Buffer half = MakeBuffer("half", kFloat64, {window, shape.r}, Scope::kLocal);
+  const std::int64_t lanes = kind.block > 0 ? kind.block : 1;
+  const Expr ko = MakeVar("k"), lane = MakeVar("lane"), c = MakeVar("c"), x = MakeVar("x"),
+             e = MakeVar("e");
+  const Expr k = ko * Expr(lanes) + lane;
+  const auto place = [&](std::int64_t f) -> std::vector<Expr> {
+    if (kind.whole) return {ko, e, Expr(f), FloorDiv(c, Expr(2)), lane, FloorMod(c, Expr(2))};
+    if (kind.block > 0) return {ko, e, Expr(f), c, lane};
+    return {e, Expr(f), c, ko};
+  };
+  std::vector<Stmt> transform, zeros;
+  for (std::int64_t row = 0; row < window; ++row) {
+    std::vector<Expr> terms;
+    for (std::int64_t y = 0; y < shape.r; ++y) {
+      terms.push_back(MakeCast(kFloat64, MakeLoad(weight, {k, c, Expr(y), x})));
+    }
+    transform.push_back(MakeFor(
+        x, shape.r, LoopKind::kSerial,
+        MakeStore(half, {Expr(row), x}, Combine(matrix[static_cast<std::size_t>(row)], terms))));
+  }
+  std::vector<Stmt> columns;
+  std::vector<Expr> terms;
+  for (std::int64_t i = 0; i < shape.r; ++i) terms.push_back(MakeLoad(half, {e, Expr(i)}));
+  for (std::int64_t f = 0; f < window; ++f) {
+    columns.push_back(
+        MakeStore(target, place(f),
+                  MakeCast(target->dtype, Combine(matrix[static_cast<std::size_t>(f)], terms))));
+    zeros.push_back(MakeStore(target, place(f), MakeConst(target->dtype, 0)));
+  }
+  const auto rows = [&](std::vector<Stmt> stores) {
+    return MakeFor(e, window, LoopKind::kSerial, MakeBlock(std::move(stores)));
+  };
+  transform.push_back(rows(std::move(columns)));
+  Stmt body = MakeAllocate(half, MakeBlock(std::move(transform)));
+  if (shape.k % lanes != 0) body = MakeIf(Lt(k, Expr(shape.k)), body, rows(std::move(zeros)));
+  body = MakeFor(lane, lanes, LoopKind::kSerial, std::move(body));
+  body = MakeFor(c, shape.c, LoopKind::kSerial, std::move(body));
+  body = MakeFor(ko, CeilDiv(shape.k, lanes), LoopKind::kSerial, std::move(body));
+  return {"pack", {weight, target}, 1, std::move(body)};
 }
 
 Status CheckWinograd(const Workload& w, const KernelLayouts& layouts) {
@@ -417,12 +471,13 @@ Status CheckWinograd(const Workload& w, const KernelLayouts& layouts) {
     }
   }
   const bool whole = blocked && layouts.multiply_dtype == kInt16;
+  const DataType multiplied = layouts.multiply_dtype.value_or(w.data.dtype);
   const bool floats =
-      w.data.dtype == kFloat32 && w.weight.dtype == kFloat32 && w.out_dtype == kFloat32;
+      multiplied == kFloat32 && w.data.dtype == w.weight.dtype && SumType(w) == kFloat32;
   const bool dense = s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1;
   const std::int64_t window = layouts.winograd_tile + s.r - 1;
-  if (plain && (whole || (floats && !layouts.multiply_dtype)) && dense && s.r == s.s &&
-      layouts.winograd_tile > 0 && window >= 2 && window <= kLargestWindow) {
+  if (plain && (whole || floats) && dense && s.r == s.s && layouts.winograd_tile > 0 &&
+      window >= 2 && window <= kLargestWindow) {
     return {};
   }
   return Unsupported(

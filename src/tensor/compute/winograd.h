@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/ir/stmt.h"
 #include "src/tensor/compute/compute.h"
 #include "src/tensor/tensor.h"
 
@@ -18,7 +19,7 @@ struct WinogradMatrices {
   Matrix weight;                                    ///< (m + r - 1) x r
   Matrix output;                                    ///< m x (m + r - 1)
 };
-/// m + r - 1 must be from 2 to 8.
+/// Returns the matrices of F(m, r). Requires m + r - 1 from 2 to 8.
 /// Source: Cook and Toom's construction; points after Barabasz and others, "Error Analysis and
 /// Improving the Accuracy of Winograd Convolution for DNNs".
 WinogradMatrices MakeWinogradMatrices(std::int64_t m, std::int64_t r);
@@ -35,8 +36,8 @@ struct WinogradTiles {
 };
 WinogradTiles WinogradTilesOf(const ConvShape& shape, std::int64_t m);
 
-/// Returns the products for each product of the definition: (m + r - 1)^2 / (m r)^2, with tiles at
-/// the edges counted in full; 1 for m = 0 (no tiles).
+/// Returns the ratio of the products to those of a direct convolution in whole tiles:
+/// (m + r - 1)^2 / (m r)^2; 1 for m = 0 (no tiles).
 double WinogradProductShare(std::int64_t m, std::int64_t r);
 
 /// Returns the channels per block of layouts whose data and result are "NCHW<b>c"; 0 for plain
@@ -48,7 +49,7 @@ std::int64_t WinogradBlock(const KernelLayouts& layouts);
 struct WinogradKind {
   std::int64_t m = 0;      ///< rows and columns of a tile
   std::int64_t block = 0;  ///< channels per block; 0 for plain NCHW
-  bool whole = false;
+  bool whole = false;      ///< true for integers
 };
 WinogradKind WinogradKindOf(const Workload& workload, const KernelLayouts& layouts);
 
@@ -58,6 +59,8 @@ WinogradKind WinogradKindOf(const Workload& workload, const KernelLayouts& layou
 std::vector<std::int64_t> WinogradWeightShape(const ConvShape& shape, const WinogradKind& kind);
 /// Returns the weight of that shape, float32 or int16, padded with zeros.
 Tensor WinogradWeight(const Tensor& weight, const WinogradKind& kind);
+/// Returns the same as loops, with parameters `weight` and the transformed weight.
+Program WinogradWeightLoops(const Buffer& weight, const WinogradKind& kind);
 
 /// Returns the stages of the convolution of `data` (already padded with zeros for all windows) with
 /// a transformed weight. In order:

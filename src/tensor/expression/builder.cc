@@ -98,7 +98,7 @@ Result<int> ExpressionBuilder::Binary(ExprKind kind, int a, int b) {
     return BadTypes(logic ? "'and' or 'or'" : "arithmetic", dtype,
                     logic ? "conditions" : "numbers: int32(…) makes one of a condition");
   }
-  if (dtype == kFloat16) return BadTypes("arithmetic", dtype, "float32(…) of it");
+  if (dtype.is_half()) return BadTypes("arithmetic", dtype, "float32(…) of it");
   if (kind == ExprKind::kDiv && dtype.is_integer()) kind = ExprKind::kFloorDiv;
   const bool integral = kind == ExprKind::kFloorDiv || kind == ExprKind::kFloorMod || shifts;
   if (integral && !dtype.is_integer()) return BadTypes("remainder or shift", dtype, "integers");
@@ -108,7 +108,7 @@ Result<int> ExpressionBuilder::Binary(ExprKind kind, int a, int b) {
     const std::int64_t least = shifts ? 0 : 1;
     const std::int64_t most = shifts ? dtype.bits - 1 : std::int64_t{1} << 31;
     if (divisor.kind != ExprKind::kInt || divisor.integer < least || divisor.integer > most) {
-      return InvalidArgument(fmt::format("{} an integer by what is no number from {} to {}",
+      return InvalidArgument(fmt::format("{} an integer by what is not a number from {} to {}",
                                          shifts ? "shifting" : "dividing", least, most));
     }
   }
@@ -175,8 +175,7 @@ Result<int> ExpressionBuilder::Call(std::string_view function, std::vector<int> 
     for (int& arg : args) arg = Retyped(arg, kFloat32);
   }
   const DataType dtype = node(args[0]).dtype;
-  if (!dtype.is_float() || dtype == kFloat16)
-    return BadTypes(function, dtype, "float32 or float64");
+  if (!dtype.is_float() || dtype.is_half()) return BadTypes(function, dtype, "float32 or float64");
   ExpressionNode made;
   made.kind = ExprKind::kCall;
   made.dtype = dtype;
@@ -220,7 +219,7 @@ Result<int> ExpressionBuilder::Load(std::int64_t tensor, std::vector<int> indice
 Status ExpressionBuilder::Finish(int body) {
   const DataType dtype = node(body).dtype;
   const bool reduces = stage_.reduction != ExpressionReduction::kNone;
-  if (reduces && (dtype.is_bool() || dtype == kFloat16)) {
+  if (reduces && (dtype.is_bool() || dtype.is_half())) {
     return BadTypes(ReductionName(stage_.reduction), dtype, "numbers of 8, 32 or 64 bits");
   }
   // The body is the last node, and folded parts are gone.

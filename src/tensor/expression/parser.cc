@@ -164,7 +164,8 @@ class Parser {
     TW_ASSIGN_OR_RETURN(auto name, Name(what));
     constexpr std::size_t kLongestName = 64;
     if (IsExpressionKeyword(name) || name.size() > kLongestName) {
-      return ErrorAt(offset, fmt::format("'{}' is no name that can be given", name.substr(0, 64)));
+      return ErrorAt(offset,
+                     fmt::format("'{}' is not a name that can be given", name.substr(0, 64)));
     }
     if (sizes_.contains(name) || tensors_.contains(name) || axes_.contains(name)) {
       return ErrorAt(offset, fmt::format("there is a '{}' already", name));
@@ -185,7 +186,7 @@ class Parser {
     TW_RETURN_IF_ERROR(value);
     const ExpressionNode& node = scratch.nodes[static_cast<std::size_t>(*value)];
     if (node.kind != ExprKind::kInt || node.dtype != kInt64) {
-      return ErrorAt(offset, "what depends on a tensor or is no integer, expected an integer");
+      return ErrorAt(offset, "what depends on a tensor or is not an integer, expected an integer");
     }
     if (node.integer < least || node.integer > most) {
       return ErrorAt(offset, fmt::format("{}, expected {} to {}", node.integer, least, most));
@@ -452,7 +453,8 @@ class Parser {
     if (const auto size = sizes_.find(token.text); size != sizes_.end()) {
       return builder_->Int(size->second);
     }
-    return ErrorAt(token.offset, fmt::format("'{}' is no axis and no size here", token.text));
+    return ErrorAt(token.offset,
+                   fmt::format("'{}' is neither an axis nor a size here", token.text));
   }
 
   Result<std::vector<int>> Values(std::string_view begin, std::string_view end) {

@@ -27,7 +27,9 @@ Status CheckStep(const Recurrence& recurrence) {
   for (const OperatorListValue& value : step.values()) {
     const bool nested = value.op && value.op->kind == OpKind::kRecurrence;
     if (nested) return BadRecurrence("a recurrence in a step, expected other operators");
-    if (value.type.dtype == kFloat16) return BadRecurrence("float16 in a step, expected float32");
+    if (value.type.dtype.is_half()) {
+      return BadRecurrence(DataTypeName(value.type.dtype) + " in a step, expected float32");
+    }
   }
   const std::vector<int> parameters = step.parameters();
   const std::size_t states = recurrence.next.size();

@@ -76,12 +76,11 @@ bool IsMatrixProduct(OpKind kind) { return RowOf(kind).layouts.data.ends_with("M
 std::string DescribeOperators() {
   std::string text =
       "# Operators\n\n"
-      "What a graph can hold, in the order of `OpKind`. Written from the operator table\n"
-      "(`src/tensor/operators`), and held to it by a test; names are in keys and records and never "
-      "change.\n"
-      "In epilogues an operator's arguments stand in parentheses, in this order. `ulp` is the "
-      "largest\n"
-      "error of float32 code in units of the last place ([numerics.md](numerics.md)).\n\n"
+      "This page lists the operators of graphs, in the order of `OpKind`. It is generated from the "
+      "operator\ntable (`src/tensor/operators`), and a test compares both. Names are part of keys "
+      "and records and never\nchange. In epilogues, arguments are in parentheses, in this order. "
+      "`ulp` is the largest error of\nfloat32 code in units of the last place "
+      "([numerics](numerics.md)).\n\n"
       "| operator | arguments | in Relay text | family | what it computes | ulp |\n"
       "|---|---|---|---|---|---|\n";
   for (const OperatorRow* row : AllOperators()) {

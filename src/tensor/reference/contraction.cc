@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "src/base/thread.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/operator_table.h"
 #include "src/tensor/reference/internal.h"
@@ -200,7 +201,7 @@ void ConvolveImage(const Geometry& g, const std::vector<T>& image, const std::ve
                                static_cast<std::ptrdiff_t>(g.stride_w * g.channels)};
   const std::int64_t units = g.depthwise ? 1 : g.s.groups * blocks;
   // Rows are the inner index, so that one block of weights stays in cache over the image.
-  ParallelFor(threads, units * g.s.oh, [&](std::int64_t item) {
+  RunInParallel(threads, units * g.s.oh, [&](std::int64_t item) {
     const std::int64_t unit = item / g.s.oh, row = item % g.s.oh;
     const std::int64_t group = unit / blocks, first = unit % blocks * kReferenceBlock;
     const std::int64_t stored = g.depthwise ? g.channels : kReferenceBlock;
@@ -258,7 +259,7 @@ void Product2d(const Tensor& a, std::int64_t a_begin, const Tensor& b, std::int6
   const std::int64_t m = mnk[0], n = mnk[1], k = mnk[2];  // Clang 14 captures no bindings
   std::vector<T> rows(static_cast<std::size_t>(m * k));
   Widen(a, a_begin, m * k, rows.data());
-  ParallelFor(threads, CeilDiv(n, kReferenceColumns), [&](std::int64_t block) {
+  RunInParallel(threads, CeilDiv(n, kReferenceColumns), [&](std::int64_t block) {
     const std::int64_t first = block * kReferenceColumns;
     const std::int64_t count = std::min<std::int64_t>(kReferenceColumns, n - first);
     std::vector<T> columns(static_cast<std::size_t>(kReferenceColumns * k), T{0});

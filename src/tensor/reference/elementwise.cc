@@ -43,7 +43,7 @@ To Convert(From value, bool saturate) {
 
 void ConvertAll(const Tensor& input, bool saturate, Tensor& out) {
   const std::int64_t count = input.elements();
-  if (input.dtype() == kFloat16 || out.dtype() == kFloat16) {
+  if (input.dtype().is_half() || out.dtype().is_half()) {
     for (std::int64_t i = 0; i < count; ++i) {
       const double value = input.At(i);
       const bool truncates = !saturate && out.dtype().is_integer();

@@ -15,8 +15,6 @@
 namespace tilewright {
 namespace {
 
-constexpr double kUnitOfFloat32 = 0x1p-23;
-constexpr double kUnitOfHalf = 0x1p-10;
 // Below the smallest normal number, kernels may use 0 for a value.
 constexpr double kMinNormal = std::numeric_limits<float>::min();
 constexpr double kUnitsOfFunctions = 4;
@@ -24,11 +22,6 @@ constexpr double kUnitsOfSums = 32;
 constexpr double kRelativePart = 1e-5;
 
 using BoundedInputs = std::span<const BoundedTensor* const>;
-
-double UnitOf(DataType dtype) {
-  if (dtype == kFloat16) return kUnitOfHalf;
-  return dtype.bits == 64 ? 0x1p-52 : kUnitOfFloat32;
-}
 
 double ErrorAt(const BoundedTensor& tensor, std::int64_t i) {
   return tensor.exact() ? 0 : tensor.error.At(i);
@@ -100,12 +93,16 @@ Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const T
     return IsWhole(input->value) && IsWhole(input->error);
   };
   const bool step = IsStep(op.kind, value.dtype());
-  const bool exact = step || (RowOf(op.kind).preserves_integers && IsWhole(value) &&
-                              std::ranges::all_of(inputs, whole));
+  // A conversion from bfloat16 is exact. One to it rounds correctly, once.
+  const bool widens = op.kind == OpKind::kCast && inputs[0]->value.dtype() == kBFloat16;
+  const bool narrows = op.kind == OpKind::kCast && value.dtype() == kBFloat16;
+  const bool exact =
+      step || widens ||
+      (RowOf(op.kind).preserves_integers && IsWhole(value) && std::ranges::all_of(inputs, whole));
   Tensor error;
   std::vector<std::size_t> moved;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const bool rounded = !exact && inputs[i]->value.dtype().is_float();
+    const bool rounded = !exact && !narrows && inputs[i]->value.dtype().is_float();
     const bool off = !inputs[i]->exact() && !(step && inputs[i]->rounded_once);
     if (rounded || off) moved.push_back(i);
   }
@@ -117,7 +114,7 @@ Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const T
     ends.reserve(moved.size());
     for (std::size_t i = 0; i < moved.size(); ++i) {
       const BoundedTensor& input = *inputs[moved[i]];
-      const double rounding = exact ? 0 : UnitOf(input.value.dtype());
+      const double rounding = exact || narrows ? 0 : reference::StepOf(input.value.dtype());
       ends.push_back(Shifted(input, (sides >> i & 1) != 0 ? 1 : -1, rounding));
       operands[moved[i]] = &ends.back();
     }
@@ -128,7 +125,7 @@ Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const T
     }
   }
   if (exact) return error;
-  const double unit = kUnitsOfFunctions * UnitOf(value.dtype());
+  const double unit = narrows ? 0 : kUnitsOfFunctions * reference::StepOf(value.dtype());
   for (std::int64_t i = 0; i < value.elements(); ++i) {
     const double own = std::isfinite(value.At(i)) ? unit * std::fabs(value.At(i)) : 0;
     error.Set(i, error.At(i) + own + kMinNormal);
@@ -140,7 +137,7 @@ Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const T
 Tensor ErrorOfPeriod(const Operator& op, const BoundedTensor& input, const Tensor& value) {
   Tensor error = ErrorsFor(value.type());
   const OperatorRow& row = RowOf(op.kind);
-  const double unit = std::max(row.ulps, kUnitsOfFunctions) * UnitOf(value.dtype());
+  const double unit = std::max(row.ulps, kUnitsOfFunctions) * reference::StepOf(value.dtype());
   for (std::int64_t i = 0; i < value.elements(); ++i) {
     const double own = std::isfinite(value.At(i)) ? unit * std::fabs(value.At(i)) : 0;
     const double carried =
@@ -271,7 +268,7 @@ Tensor ErrorOfSoftmax(const Operator& op, const BoundedTensor& input, const Tens
     carried = std::max(carried, ErrorAt(input, i));
   }
   Tensor error = ErrorsFor(value.type());
-  const double unit = UnitOf(value.dtype());
+  const double unit = reference::StepOf(value.dtype());
   const bool logarithm = op.kind == OpKind::kLogSoftmax;
   for (std::int64_t i = 0; i < value.elements(); ++i) {
     const double result = std::fabs(value.At(i)), x = std::fabs(input.value.At(i));
@@ -374,7 +371,7 @@ BoundedTensor WithErrorOfPositions(const BoundedTensor& input) {
 }  // namespace
 
 double SumErrorUnit(DataType dtype) {
-  return dtype == kFloat16 ? kUnitOfHalf : kUnitsOfSums * UnitOf(dtype);
+  return dtype.is_half() ? reference::StepOf(dtype) : kUnitsOfSums * reference::StepOf(dtype);
 }
 
 Result<BoundedTensor> EvaluateBounded(const Operator& op, BoundedInputs inputs, int threads,
@@ -403,7 +400,8 @@ Result<BoundedTensor> EvaluateBounded(const Operator& op, BoundedInputs inputs, 
   if (bounded.value.dtype().is_float() || rounded) {
     TW_ASSIGN_OR_RETURN(bounded.error, ErrorOf(op, inputs, bounded.value, threads, winograd_tile));
     if (op.kind == OpKind::kRecurrence) {
-      bounded.clamped = reference::ClampRecurrenceBounds(bounded.value, bounded.error);
+      bounded.clamped =
+          reference::ClampRecurrenceBounds(*op.attributes.recurrence, bounded.value, bounded.error);
     }
     bounded.rounded_once = IsRoundedOnce(op.kind, inputs);
   }
@@ -436,7 +434,8 @@ Comparison CompareBounded(const Tensor& result, const BoundedTensor& reference,
   const bool half = result.dtype() == kFloat16;
   const double part = tolerance.value_or(half ? kToleranceOfFloat16 : 1e-4);
   const double common = part * comparison.reference_rms;
-  const double relative = half ? kUnitOfHalf : kRelativePart;
+  const double relative =
+      result.dtype().is_half() ? reference::StepOf(result.dtype()) : kRelativePart;
   comparison.first_bad = -1;
   for (std::int64_t i = 0; i < result.elements() && comparison.first_bad < 0; ++i) {
     const double value = result.At(i), expected = reference.value.At(i);

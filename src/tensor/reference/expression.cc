@@ -111,9 +111,9 @@ class Contenders {
 /// Loops of one stage, over a part of its positions.
 class StageRun {
  public:
-  StageRun(const Expression& expression, const ExpressionStage& stage,
-           const std::vector<TensorValues>& tensors, TensorValues& out)
-      : expression_(expression), stage_(stage), tensors_(tensors), out_(out) {
+  StageRun(const ExpressionStage& stage, const std::vector<TensorValues>& tensors,
+           TensorValues& out)
+      : stage_(stage), tensors_(tensors), out_(out) {
     for (std::size_t i = 0; i < stage.axes.size() + stage.reduce_axes.size(); ++i) {
       extents_.push_back(stage.axis(static_cast<std::int64_t>(i)).extent);
     }
@@ -465,7 +465,6 @@ class StageRun {
     out_.errors[place] = std::isnan(sum.error) ? kForever : sum.error;
   }
 
-  const Expression& expression_;
   const ExpressionStage& stage_;
   const std::vector<TensorValues>& tensors_;
   TensorValues& out_;
@@ -480,20 +479,20 @@ class StageRun {
   std::vector<std::int64_t> places_;
 };
 
-TensorValues EvaluateStage(const Expression& expression, const ExpressionStage& stage,
-                           const std::vector<TensorValues>& tensors, int threads) {
+TensorValues EvaluateStage(const ExpressionStage& stage, const std::vector<TensorValues>& tensors,
+                           int threads) {
   TensorValues out;
   out.type = stage.type();
   const auto elements = static_cast<std::size_t>(out.type.elements());
   (out.type.dtype.is_float() ? out.numbers.resize(elements) : out.integers.resize(elements));
   out.errors.resize(elements);
-  StageRun first(expression, stage, tensors, out);
+  StageRun first(stage, tensors, out);
   const std::int64_t rows = first.rows();
   constexpr std::int64_t kParts = 64;
   const std::int64_t step = (rows + kParts - 1) / kParts;
   std::mutex mutex;
-  ParallelFor(threads, (rows + step - 1) / step, [&](std::int64_t part) {
-    StageRun run(expression, stage, tensors, out);
+  RunInParallel(threads, (rows + step - 1) / step, [&](std::int64_t part) {
+    StageRun run(stage, tensors, out);
     const std::int64_t end = std::min(rows, (part + 1) * step);
     for (std::int64_t row = part * step; row < end; ++row) run.Run(row);
     const std::lock_guard lock(mutex);
@@ -580,7 +579,7 @@ Result<BoundedTensor> EvaluateExpression(const Expression& expression,
   std::vector<reference::TensorValues> tensors;
   for (const Tensor* input : inputs) tensors.push_back(reference::ValuesOf(*input));
   for (const ExpressionStage& stage : expression.stages) {
-    tensors.push_back(reference::EvaluateStage(expression, stage, tensors, threads));
+    tensors.push_back(reference::EvaluateStage(stage, tensors, threads));
   }
   return reference::RoundedTo(tensors.back());
 }

@@ -16,13 +16,15 @@ namespace tilewright::reference {
 using TensorPointers = std::span<const Tensor* const>;
 
 /// Calls fn.template operator()<T>() with the C++ type of an element; bool is stored as uint8.
-/// float16 has no C++ type: the evaluator computes it in float32.
+/// float16 and bfloat16 have no C++ type: the evaluator computes them in float32.
 template <typename Fn>
 void VisitType(DataType dtype, Fn&& fn) {
   const int bits = dtype.bits;
   switch (dtype.code) {
     case TypeCode::kFloat:
       return bits == 64 ? fn.template operator()<double>() : fn.template operator()<float>();
+    case TypeCode::kBFloat:
+      return fn.template operator()<float>();
     case TypeCode::kInt:
       if (bits == 8) return fn.template operator()<std::int8_t>();
       if (bits == 16) return fn.template operator()<std::int16_t>();
@@ -82,8 +84,9 @@ std::vector<std::int64_t> BroadcastSteps(const Tensor& input,
                                          const std::vector<std::int64_t>& shape);
 /// Returns the position of a possibly negative axis.
 std::size_t Position(std::int64_t axis, std::size_t rank);
-/// Runs fn(0) … fn(count - 1), each once, on up to `threads` threads.
-void ParallelFor(int threads, std::int64_t count, const std::function<void(std::int64_t)>& fn);
+/// Returns the largest distance of neighboring numbers of a type, relative to the smaller one.
+/// Integers have that of float32.
+double StepOf(DataType dtype);
 /// Returns a copy with another element type; see kCast.
 Tensor CastTensor(const Tensor& source, DataType dtype);
 

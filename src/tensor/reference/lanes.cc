@@ -327,10 +327,7 @@ void CastLanes(const ExpressionNode& node, const Lanes& a, bool from_float, std:
 
 }  // namespace
 
-double RoundingOf(DataType dtype) {
-  if (dtype.bits == 64) return 0x1p-53;
-  return dtype.bits == 16 ? 0x1p-11 : 0x1p-24;
-}
+double RoundingOf(DataType dtype) { return StepOf(dtype) / 2; }
 
 std::int64_t Wrapped(DataType dtype, std::int64_t value) {
   if (dtype.is_bool()) return value != 0 ? 1 : 0;

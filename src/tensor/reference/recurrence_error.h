@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "src/tensor/recurrence.h"
 #include "src/tensor/reference/error_bound.h"
 
 namespace tilewright::reference {
@@ -16,8 +17,8 @@ Result<Tensor> RecurrenceErrorBound(const Operator& op,
                                     const Tensor& value, int threads);
 
 /// Cuts off bounds of a recurrence that would accept wrong results: at a hundredth of the root mean
-/// square of the values along the last dimension, or Compare's general tolerance. Returns true if
-/// it cut a bound.
-bool ClampRecurrenceBounds(const Tensor& value, Tensor& error);
+/// square of the values along the last dimension (a twentieth if the steps round floats to
+/// integers), or Compare's general tolerance. Returns true if it cut a bound.
+bool ClampRecurrenceBounds(const Recurrence& recurrence, const Tensor& value, Tensor& error);
 
 }  // namespace tilewright::reference

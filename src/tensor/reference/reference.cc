@@ -6,9 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <atomic>
 #include <cmath>
-#include <thread>
 
 #include "src/tensor/layout.h"
 #include "src/tensor/operator_list.h"
@@ -50,23 +48,14 @@ void ForEachIndex(const std::vector<std::int64_t>& shape,
   }
 }
 
-std::size_t Position(std::int64_t axis, std::size_t rank) {
-  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+double StepOf(DataType dtype) {
+  if (dtype == kFloat16) return 0x1p-10;
+  if (dtype == kBFloat16) return 0x1p-7;
+  return dtype.bits == 64 ? 0x1p-52 : 0x1p-23;
 }
 
-void ParallelFor(int threads, std::int64_t count, const std::function<void(std::int64_t)>& fn) {
-  const auto workers = static_cast<int>(std::min<std::int64_t>(threads, count));
-  if (workers <= 1) {
-    for (std::int64_t i = 0; i < count; ++i) fn(i);
-    return;
-  }
-  std::atomic<std::int64_t> next{0};
-  const auto work = [&] {
-    for (std::int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) fn(i);
-  };
-  std::vector<std::jthread> pool;
-  for (int i = 1; i < workers; ++i) pool.emplace_back(work);
-  work();
+std::size_t Position(std::int64_t axis, std::size_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
 }
 
 }  // namespace reference
@@ -75,8 +64,6 @@ namespace {
 
 using reference::TensorPointers;
 
-/// Distance of neighbors in float16, relative to the smaller one.
-constexpr double kUnitOfFloat16 = 0x1p-10;
 constexpr double kToleranceOfFloat32 = 1e-4;
 
 Status CheckMost(OpKind kind, const TensorType& input, double work, std::int64_t most,
@@ -91,7 +78,8 @@ Status CheckMacs(const Workload& w) {
   return CheckMost(w.op, w.data, static_cast<double>(w.macs()), kMaxMacs, "multiply-adds");
 }
 
-/// Returns the result of an anchor; float16 is computed in single precision and rounded once.
+/// Returns the result of an anchor; 16-bit floats are computed in single precision and rounded
+/// once.
 Result<Tensor> EvaluateProduct(const Workload& workload, const Tensor& data, const Tensor& weight,
                                int threads) {
   if (data.type() != workload.data || weight.type() != workload.weight) {
@@ -102,7 +90,7 @@ Result<Tensor> EvaluateProduct(const Workload& workload, const Tensor& data, con
   TW_ASSIGN_OR_RETURN(auto type, workload.OutputType());
   TW_RETURN_IF_ERROR(CheckMacs(workload));
   const DataType result = type.dtype;
-  if (workload.data.dtype != kFloat16) {
+  if (!workload.data.dtype.is_half()) {
     Tensor out(std::move(type));
     if (out.elements() > 0) reference::EvaluateContraction(workload, data, weight, threads, out);
     return out;
@@ -188,11 +176,11 @@ Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) 
   bool half = false;
   for (const Tensor* input : inputs) {
     types.push_back(input->type());
-    half = half || input->dtype() == kFloat16;
+    half = half || input->dtype().is_half();
   }
   TW_ASSIGN_OR_RETURN(auto type, InferType(op, types));
   TW_RETURN_IF_ERROR(CheckWork(op, types, type));
-  half = half || type.dtype == kFloat16;
+  half = half || type.dtype.is_half();
   // An expression defines the types of its own arithmetic.
   const bool moves_data =
       FamilyOf(op.kind) == OpFamily::kDataMovement || op.kind == OpKind::kExpression;
@@ -205,12 +193,12 @@ Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) 
   std::vector<Tensor> wide;
   std::vector<const Tensor*> pointers;
   for (const Tensor* input : inputs) {
-    wide.push_back(input->dtype() == kFloat16 ? reference::CastTensor(*input, kFloat32)
-                                              : input->Clone());
+    wide.push_back(input->dtype().is_half() ? reference::CastTensor(*input, kFloat32)
+                                            : input->Clone());
   }
   for (const Tensor& input : wide) pointers.push_back(&input);
   Operator wide_op = op;
-  if (op.attributes.dtype == kFloat16) wide_op.attributes.dtype = kFloat32;
+  if (op.attributes.dtype && op.attributes.dtype->is_half()) wide_op.attributes.dtype = kFloat32;
   TW_ASSIGN_OR_RETURN(auto result, Evaluate(wide_op, pointers, threads));
   return reference::CastTensor(result, type.dtype);
 }
@@ -268,7 +256,7 @@ Comparison Compare(const Tensor& result, const Tensor& reference, std::optional<
   comparison.reference_rms = finite > 0 ? std::sqrt(squares / static_cast<double>(finite)) : 0;
   const bool half = reference.dtype() == kFloat16;
   const double relative = tolerance.value_or(half ? kToleranceOfFloat16 : kToleranceOfFloat32);
-  const double unit = half ? kUnitOfFloat16 : 0;
+  const double unit = reference.dtype().is_half() ? reference::StepOf(reference.dtype()) : 0;
   const double bound = exact ? 0 : relative * comparison.reference_rms;
   for (std::int64_t i = 0; i < count; ++i) {
     const double value = result.At(i), expected = reference.At(i);

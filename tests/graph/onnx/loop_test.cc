@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "src/graph/onnx/proto.h"
 #include "tests/graph/onnx/builder.h"
 
@@ -113,6 +115,49 @@ TEST(OnnxLoop, MayHoldAnIfAndStandInOne) {
     branch.add_output()->set_name("made");
   }
   EXPECT_THAT(loop.Run(), ElementsAre(-8, -80));
+}
+
+// The body has a constant of 2 x 512 ones, which it multiplies and sums; a small one stays a node
+// of each step.
+TEST(OnnxLoop, StepsShareTheLargeConstantsOfTheBody) {
+  LoopModel loop(16, "three", "", "last");
+  loop.Forever();
+  auto& body = *loop.body;
+  body.mutable_output(1)->set_name("u");
+  const auto constant = [&](const std::string& name, const Ints& shape) {
+    auto* attribute = AddTo(body, "Constant", {}, name).add_attribute();
+    attribute->set_name("value");
+    attribute->set_type(onnx::AttributeProto::TENSOR);
+    auto& tensor = *attribute->mutable_t();
+    tensor.set_data_type(TensorProto::FLOAT);
+    for (const std::int64_t extent : shape) tensor.add_dims(extent);
+    for (std::int64_t i = 0; i < shape[0] * shape[1]; ++i) tensor.add_float_data(1);
+  };
+  constant("weight", {2, 512});
+  constant("mean", {512, 1});
+  AddTo(body, "MatMul", {"t", "weight"}, "wide");  // [512]: the sum of t
+  AddTo(body, "MatMul", {"wide", "mean"}, "sum");
+  AddTo(body, "Add", {"t", "sum"}, "u");
+  const auto graph = loop.model.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const auto count = [&](const Ints& shape) {
+    return std::ranges::count_if(graph->nodes(), [&](const Node& node) {
+      return node.kind == NodeKind::kConstant && node.type.shape == shape;
+    });
+  };
+  EXPECT_EQ(count({2, 512}), 1);
+  EXPECT_EQ(count({512, 1}), 3);
+  // t = 2 s + i, then u = t + 512 (t[0] + t[1])
+  const auto values = loop.Run();
+  double a = 1, b = 10;
+  for (int i = 0; i < 3; ++i) {
+    a = 2 * a + i, b = 2 * b + i;
+    const double sum = 512 * (a + b);
+    a += sum, b += sum;
+  }
+  ASSERT_EQ(values.size(), 2U);
+  EXPECT_NEAR(values[0], a, 1e-5 * a);
+  EXPECT_NEAR(values[1], b, 1e-5 * b);
 }
 
 TEST(OnnxLoop, ThatMayNeverEndIsRefused) {

@@ -196,6 +196,41 @@ TEST(OnnxQuantized, MatMulIntegerIsExact) {
   }
 }
 
+struct BatchCase {
+  std::int64_t rows, terms;
+  const char* key;  // of the product
+};
+
+// Matrices that are both computed: kernels of bytes need 8 rows and terms in fours.
+TEST(OnnxQuantized, ProductsOfComputedMatricesAreExact) {
+  for (const BatchCase& c : {BatchCase{8, 4, "batch_matmul(uint8[2,8,4]BMK,int8[2,2,4]BNK)->int32"},
+                             {8, 5, "batch_matmul(int16[2,8,5]BMK,int16[2,5,2]BKN)->int32"},
+                             {3, 4, "batch_matmul(int16[2,3,4]BMK,uint8[2,4,2]BKN)->int32"}}) {
+    const Tensor a = RandomTensor(kUInt8, {2, c.rows, c.terms}, 3, 0, 255),
+                 b = RandomTensor(kUInt8, {2, c.terms, 2}, 4, 0, 255);
+    OnnxBuilder model(13);
+    model.Input("a", {2, c.rows, c.terms}, onnx::TensorProto::UINT8);
+    model.Input("b", {2, c.terms, 2}, onnx::TensorProto::UINT8).Output("y");
+    model.Initializer("za", MakeTensor(kUInt8, {}, {200}));
+    model.Initializer("zb", MakeTensor(kUInt8, {}, {7}));
+    model.Node("MatMulInteger", {"a", "b", "za", "zb"}, {"y"});
+    const Tensor y = EvaluateModel(model, {&a, &b});
+    for (std::int64_t i = 0; i < y.elements(); ++i) {
+      const std::int64_t row = i / 2, first = i / 2 / c.rows * c.terms * 2 + i % 2;
+      double sum = 0;
+      for (std::int64_t k = 0; k < c.terms; ++k) {
+        sum += (a.At(row * c.terms + k) - 200) * (b.At(first + k * 2) - 7);
+      }
+      EXPECT_EQ(y.At(i), sum) << c.key;
+    }
+    auto graph = model.Import();
+    ASSERT_TRUE(graph.ok()) << graph.status().message();
+    auto tasks = ExtractTasks(*graph);
+    ASSERT_TRUE(tasks.ok()) << tasks.status().message();
+    EXPECT_EQ((*tasks)[0].workload.Key(), c.key);
+  }
+}
+
 TEST(OnnxQuantized, QLinearMatMulSaturates) {
   OnnxBuilder model(13);
   model.Input("x", {1, 2}, onnx::TensorProto::INT8).Output("y");

@@ -458,20 +458,38 @@ TEST(OnnxStoredTypes, AreDequantized) {
 TEST(OnnxStoredTypes, AreNotComputedWith) {
   OnnxBuilder model(21);
   model.Input("x", {2}).Output("y");
-  AddStored(model, 16, {2}).set_raw_data(std::string(4, '\0'));
+  AddStored(model, 17, {2}).set_raw_data(std::string(2, '\0'));
   model.Node("Add", {"x", "w"}, {"y"});
   EXPECT_EQ(model.Import().status().message(),
-            "node 0 (Add) making 'y': input 1 (w) has element type bfloat16, which is a storage "
-            "type; expected a Cast or DequantizeLinear before it");
+            "node 0 (Add) making 'y': input 1 (w) has element type float8e4m3fn, which is a "
+            "storage type; expected a Cast or DequantizeLinear before it");
   OnnxBuilder output(21);
   output.Output("y");
   AddStored(output, 17, {1}).set_raw_data(std::string(1, '\0'));
   output.Node("Identity", {"w"}, {"y"});
   EXPECT_THAT(output.Import().status().message(), HasSubstr("has element type float8e4m3fn"));
   OnnxBuilder input(21);
-  input.Input("x", {2}, 16).Output("y").Node("Relu", {"x"}, {"y"});
+  input.Input("x", {2}, 17).Output("y").Node("Relu", {"x"}, {"y"});
   EXPECT_THAT(input.Import().status().message(),
-              HasSubstr("element type bfloat16 is supported in constants only"));
+              HasSubstr("element type float8e4m3fn is supported in constants only"));
+}
+
+TEST(OnnxStoredTypes, AreComputedWithIfBFloat16) {
+  OnnxBuilder model(21);
+  model.Input("x", {2}, 16).Output("y");
+  AddStored(model, 16, {2}).set_raw_data(std::string("\x80\x3f\x00\x40", 4));  // 1, 2
+  model.Node("Add", {"x", "w"}, {"y"});
+  const auto graph = model.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_EQ(graph->precision, Precision::kAsBFloat16);
+  const Tensor x = MakeTensor(kFloat32, {2}, {0.5, -3});
+  EXPECT_THAT(ValuesOf(EvaluateModel(model, {&x})), ElementsAre(1.5, -1));
+
+  OnnxBuilder constants(21);
+  constants.Input("x", {2}).Output("y");
+  AddStored(constants, 16, {2}).set_raw_data(std::string(4, '\0'));
+  constants.Node("Cast", {"w"}, {"wide"}).Int("to", 1).Node("Add", {"x", "wide"}, {"y"});
+  EXPECT_EQ(constants.Import()->precision, Precision::kAsInModel);
 }
 
 // y = op(x, …), where x is zero-size.

@@ -375,5 +375,42 @@ TEST(RecurrentLayers, DynamicallyQuantized) {
   }
 }
 
+// Steps of a quantized layer are a loop. Weights of unsigned integers with a zero point for each
+// column are the same weights as signed ones with other zero points.
+TEST(RecurrentLayers, DynamicallyQuantizedLoop) {
+  constexpr std::int64_t kLoopSteps = 6, kRows = 4 * kHidden;
+  const Array x = Array::Made({kLoopSteps, kSequences, kInputs}, 1, -100, 100);
+  const Array w = Array::Made({1, kInputs, kRows}, 2, -100, 100);
+  const Array r = Array::Made({1, kHidden, kRows}, 3, -100, 100);
+  const Array zeros = Array::Made({1, kRows}, 4, -9, 9);
+  const auto results = [&](double shift, DataType dtype) {
+    const auto shifted = [&](Array a) {
+      for (double& v : a.v) v += shift;
+      return TensorOf(a, dtype);
+    };
+    OnnxBuilder model(14);
+    model.Input("x", x.shape).Initializer("w", shifted(w)).Initializer("r", shifted(r));
+    const Array scale = Array::Filled({1}, 1.0 / 512);
+    model.Initializer("s", TensorOf(scale)).Initializer("z", shifted(zeros));
+    model.Node("DynamicQuantizeLSTM", {"x", "w", "r", "", "", "", "", "", "s", "z", "s", "z"},
+               {"y"}, "com.microsoft");
+    model.Int("hidden_size", kHidden).Output("y");
+    const auto graph = model.Import();
+    EXPECT_TRUE(graph.ok()) << graph.status().message();
+    EXPECT_EQ(std::ranges::count(graph->nodes(), OpKind::kRecurrence,
+                                 [](const Node& node) { return node.op.kind; }),
+              1);
+    const Tensor input = TensorOf(x);
+    return EvaluateModel(model, {&input});
+  };
+  const Tensor given = results(0, kInt8), moved = results(128, kUInt8);
+  double largest = 0;
+  for (std::int64_t i = 0; i < given.elements(); ++i) {
+    EXPECT_EQ(given.At(i), moved.At(i));
+    largest = std::max(largest, std::fabs(given.At(i)));
+  }
+  EXPECT_GT(largest, 0.1);
+}
+
 }  // namespace
 }  // namespace tilewright

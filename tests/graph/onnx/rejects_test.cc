@@ -660,7 +660,9 @@ TEST(LoadGraph, NamesTheFileAndWhatItExpected) {
     EXPECT_TRUE(WriteFile(path, contents).ok());
     return LoadGraph(path).status().message();
   };
-  EXPECT_EQ(message(""), path + ": the file is empty, expected a model");
+  EXPECT_EQ(message(""), path +
+                             ": expected an ONNX file or Relay text; this is an empty file.\n"
+                             "  Check the program that wrote it, or download it again");
   EXPECT_EQ(
       message("hello"),
       path +

@@ -503,6 +503,56 @@ TEST(OnnxRuntimeDomain, DynamicQuantizeMatMul) {
   ExpectEqual(RunNode("DynamicQuantizeMatMul", zero)[0], PlusLast(none, bias));
 }
 
+// A weight of one dimension is a column, and the result lacks its dimension.
+TEST(OnnxRuntimeDomain, DynamicQuantizeMatMulOfAVector) {
+  const Array b{{4}, {200, 3, 128, 77}}, scale{{}, {0.5}}, zero{{}, {128}};
+  for (const std::int64_t rows : {3, 9}) {
+    Array a = Array::Made({rows, 4}, 40, -100, 155);
+    a.v[0] = -100, a.v[1] = 155;  // 255 steps
+    Array expected = Array::Filled({rows});
+    for (std::size_t i = 0; i < a.v.size(); ++i) {
+      expected.v[i / 4] += a.v[i] * (b.v[i % 4] - 128) * 0.5;
+    }
+    const std::vector<Operand> operands = {{a}, {b, kUInt8}, {scale}, {zero, kUInt8}};
+    ExpectEqual(RunNode("DynamicQuantizeMatMul", operands)[0], expected, 1e-6);
+  }
+}
+
+// Projections by integers are those of the real numbers, which float32 represents exactly.
+TEST(OnnxRuntimeDomain, QAttention) {
+  const Array x = Array::Made({2, 3, 8}, 45, 0, 255), w = Array::Made({8, 24}, 46, -128, 127);
+  const Array past = Reals({2, 2, 2, 2, 4}, 47), bias = Reals({24}, 48);
+  const Array lengths{{2}, {5, 3}};
+  const auto real = [](Array numbers, double zero, double scale) {
+    for (double& v : numbers.v) v = (v - zero) * scale;
+    return numbers;
+  };
+  const auto heads = [](OnnxBuilder& m) { m.Int("num_heads", 2).Int("unidirectional", 1); };
+  const auto expected = RunNode(
+      "Attention",
+      {{real(x, 100, 1.0 / 64)}, {real(w, 3, 1.0 / 128)}, {bias}, {lengths, kInt32}, {past}},
+      {"y", "present"}, heads);
+  const Array x_scale{{}, {1.0 / 64}}, w_scale{{}, {1.0 / 128}};
+  const auto results = RunNode("QAttention",
+                               {{x, kUInt8},
+                                {w, kInt8},
+                                {bias},
+                                {x_scale},
+                                {w_scale},
+                                {lengths, kInt32},
+                                {{{}, {100}}, kUInt8},
+                                {{{}, {3}}, kInt8},
+                                {past}},
+                               {"y", "present"}, heads);
+  ASSERT_EQ(results.size(), 2U);
+  for (std::size_t output = 0; output < 2; ++output) {
+    ASSERT_EQ(results[output].shape(), expected[output].shape());
+    for (std::int64_t i = 0; i < results[output].elements(); ++i) {
+      ASSERT_NEAR(results[output].At(i), expected[output].At(i), 1e-5) << output << " " << i;
+    }
+  }
+}
+
 TEST(OnnxRuntimeDomain, ScalarsAreNoMatrices) {
   const Array scalar{{}, {1}}, b = Array::Made({4, 5}, 41, -9, 9), scale{{}, {0.5}};
   EXPECT_THAT(Refusal("DynamicQuantizeMatMul", {{scalar}, {b, kInt8}, {scale}}),

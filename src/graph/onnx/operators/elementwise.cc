@@ -10,28 +10,6 @@
 namespace tilewright {
 namespace {
 
-// Rounds to `stored.mantissa` fraction bits, half to even. Adding a float64 to its product with 2^k
-// rounds it exactly to that many bits. Below the smallest normal number, adding a large constant
-// rounds to steps of equal size.
-int EmitRoundedTo(OnnxNode& node, int x, const StorageType& stored) {
-  constexpr int kDigits = 52;  // fraction bits of float64
-  const int wide = node.EmitCast(x, kFloat64);
-  const int shifted = node.Emit(OpKind::kMul, wide, std::exp2(kDigits - stored.mantissa));
-  const int rounded = node.Emit(OpKind::kSub, {node.Emit(OpKind::kAdd, {shifted, wide}), shifted});
-  const double least = std::exp2(1 - stored.bias);  // smallest normal number
-  const double steps = 1.5 * std::exp2(kDigits - stored.mantissa) * least;
-  const int small = node.Emit(OpKind::kSub, node.Emit(OpKind::kAdd, wide, steps), steps);
-  const int magnitude = node.Emit(OpKind::kAbs, {wide});
-  const int is_small = node.Emit(OpKind::kLess, magnitude, least);
-  const int near = node.Emit(OpKind::kWhere, {is_small, small, rounded});
-  // Zeros keep their sign; the difference of infinities is undefined.
-  const int result = node.EmitCast(near, kFloat32);
-  const double infinity = std::numeric_limits<double>::infinity();
-  const int kept = node.Emit(OpKind::kWhere, {node.Emit(OpKind::kEqual, x, 0), x, result});
-  const int infinite = node.Emit(OpKind::kEqual, node.Emit(OpKind::kAbs, {x}), infinity);
-  return node.Emit(OpKind::kWhere, {infinite, x, kept});
-}
-
 template <OpKind kind>
 void ImportUnary(OnnxNode& node) {
   node.Return(Operator{kind, {}}, {node.Input(0)});
@@ -200,25 +178,26 @@ void ReturnCast(OnnxNode& node, DataType dtype) {
   node.Return(op, {data});
 }
 
-// Rounds to a float storage type, half to even; the result has the wider type.
+// Rounds to bfloat16, half to even; the result has the wider type.
 void ReturnRounded(OnnxNode& node, const StorageType& stored) {
   node.IgnoreAttributes({"saturate", "round_mode"});  // attributes of float8
   const int data = node.Input(0);
   if (node.StorageTypeOfInput(0) == &stored)
     return node.Return(Operator{OpKind::kIdentity, {}}, {data});
-  node.SetStorageTypedOutput(EmitRoundedTo(node, node.EmitCast(data, kFloat32), stored), stored);
+  const int rounded = node.EmitCast(node.EmitCast(data, kFloat32), kBFloat16);
+  node.SetStorageTypedOutput(node.EmitCast(rounded, kFloat32), stored);
 }
 
 void ImportCast(OnnxNode& node) {
   const StorageType* stored = StorageTypeOf(static_cast<std::int32_t>(node.Int("to", 0)));
-  if (stored != nullptr && stored->name == "bfloat16") return ReturnRounded(node, *stored);
+  if (stored != nullptr && IsBFloat16(*stored)) return ReturnRounded(node, *stored);
   auto dtype = DataTypeOfOnnx(static_cast<std::int32_t>(node.Int("to", 0)));
   if (!dtype.ok()) return node.Fail(dtype.status());
   ReturnCast(node, *dtype);
 }
 void ImportCastLike(OnnxNode& node) {
   const StorageType* stored = node.StorageTypeOfInput(1);
-  if (stored != nullptr && stored->name == "bfloat16") return ReturnRounded(node, *stored);
+  if (stored != nullptr && IsBFloat16(*stored)) return ReturnRounded(node, *stored);
   if (stored != nullptr) {
     return node.FailUnsupported("input 1 has element type " + std::string(stored->name) +
                                 ", which is supported in constants only");

@@ -33,7 +33,8 @@ OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type) {
     if (same) return find(OnnxQuantizedHandlers());
     for (const auto entries :
          {RuntimeQLinearHandlers(), RuntimeFusedHandlers(), RuntimeEmbeddingHandlers(),
-          RuntimeAttentionHandlers(), RuntimeDynamicHandlers(), RuntimeRecurrentHandlers()}) {
+          RuntimeAttentionHandlers(), RuntimeBlockHandlers(), RuntimeDynamicHandlers(),
+          RuntimeRecurrentHandlers()}) {
       if (OnnxHandler handler = find(entries)) return handler;
     }
     return nullptr;

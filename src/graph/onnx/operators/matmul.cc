@@ -5,6 +5,7 @@
 
 #include "src/base/math.h"
 #include "src/graph/onnx/handlers.h"
+#include "src/graph/onnx/operators/block_weights.h"
 #include "src/graph/onnx/operators/quantized/qdq.h"
 
 namespace tilewright {
@@ -102,6 +103,11 @@ int EmitGemm(OnnxNode& node) {
 
 int EmitDense(OnnxNode& node, int data, int weight, bool weight_transposed,
               std::optional<DataType> sums) {
+  if (node.ok() && !sums && node.TypeOf(data).elements() > 0) {
+    if (const auto blocks = FindBlockWeight(node, weight, weight_transposed)) {
+      return EmitBlockProduct(node, data, *blocks, /*integer_data=*/false);
+    }
+  }
   if (!weight_transposed) weight = node.EmitTranspose(weight, {1, 0});
   Operator op{OpKind::kDense, {}};
   op.attributes.data_layout = "MK";

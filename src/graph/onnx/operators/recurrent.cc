@@ -1,8 +1,8 @@
 // RNN, GRU and LSTM. A time step is a product with the previous state and a few elementwise
 // operators. The products with the data are one matrix product over all steps, before the
-// recurrence. Steps in float32 form one recurrence operator. Up to four steps, and steps of other
-// types, are separate operators instead. ONNX Runtime's DynamicQuantizeLSTM has integer weights;
-// its data and every state are quantized by their range at run time.
+// recurrence. Steps with float32 states form one recurrence operator. Up to four steps, and steps
+// of other types, are separate operators instead. ONNX Runtime's DynamicQuantizeLSTM has integer
+// weights; its data and every state are quantized by their range at run time.
 //
 // Data is [steps,batch,inputs], weights are [directions,gates*hidden,inputs or hidden], biases
 // [directions,2*gates*hidden] (those of the data's products, then those of the state's), states
@@ -71,21 +71,22 @@ int Stacked(OnnxNode& node, const std::vector<int>& values, std::int64_t axis) {
 struct Layer {
   std::int64_t gates = 1, directions = 1, steps = 0, batch = 0, inputs = 0, hidden = 0;
   bool batch_first = false;
-  bool quantized = false;      // quantized weights are [directions,inputs or hidden,gates*hidden]
+  bool quantized = false;      // 8-bit weights are [directions,inputs or hidden,gates*hidden]
   double clip = 0;             // arguments of functions are clamped to +-clip; 0: unlimited
   bool product_first = false;  // GRU: the reset gate is applied after the product with the state
   bool coupled = false;        // LSTM: the forget gate is 1 - the input gate
   int data = -1;               // the first dimension is the steps
   DataType dtype;
 
-  bool is_loop() const { return !quantized && dtype == kFloat32 && steps >= kFewestOfLoop; }
+  bool is_loop() const { return dtype == kFloat32 && steps >= kFewestOfLoop; }
 };
 
 // Recurrent weight of consecutive gates.
 struct StateWeight {
-  int weight = -1;  // [gates*hidden,hidden]; quantized: minus the zero points, transposed
-  int scale = -1;   // quantized: factor of the products
-  int bias = -1;    // [gates*hidden]; -1: none
+  int weight = -1;        // [gates*hidden,hidden]; -1: quantized
+  ByteWeight bytes = {};  // quantized
+  int scale = -1;         // quantized: factor of the products
+  int bias = -1;          // [gates*hidden]; -1: none
 };
 
 // One direction of a layer.
@@ -176,8 +177,8 @@ Layer ReadLayer(OnnxNode& node, std::int64_t gates, bool quantized) {
   }
   if (!layer.is_loop() && layer.steps * layer.directions > kMaxSteps) {
     node.FailUnsupported("has " + std::to_string(layer.steps * layer.directions) + " steps of " +
-                         DataTypeName(layer.dtype) + (quantized ? ", quantized" : "") +
-                         ", expected at most " + std::to_string(kMaxSteps) + ", or float32");
+                         DataTypeName(layer.dtype) + ", expected at most " +
+                         std::to_string(kMaxSteps) + ", or float32");
   }
   return layer;
 }
@@ -229,44 +230,42 @@ std::array<NamedActivation, 3> ReadFunctions(OnnxNode& node, const Layer& layer,
   return result;
 }
 
-// Reads weight `index` of input `input`: [rows,columns], or for integers [columns,rows] minus their
-// zero points. For integers, inputs from 8 on are scales and zero points of W and of R, one or one
-// per row.
-StateWeight ReadWeight(OnnxNode& node, const Layer& layer, std::int64_t index, int input) {
-  StateWeight result{At(node, node.Input(input), index)};
-  if (!layer.quantized || !node.ok()) return result;
-  const int scale = input == 1 ? 8 : 10, zero = scale + 1;
+// Reads part `index` of input `place`: a number, or one for each of the direction's columns.
+int ReadPerColumn(OnnxNode& node, const Layer& layer, std::int64_t index, int place) {
   const std::int64_t rows = layer.gates * layer.hidden;
-  const auto vector = [&](int place) {
-    const int all = node.Input(place);
-    if (!node.ok()) return -1;
-    const std::int64_t elements = node.TypeOf(all).elements();
-    if (elements != layer.directions && elements != layer.directions * rows) {
-      node.FailInvalid("input " + std::to_string(place) + " is " + node.TypeOf(all).ToString() +
-                       ", expected a number for each direction, or for each of its " +
-                       std::to_string(rows) + " columns");
-      return -1;
-    }
-    const int of =
-        At(node, node.EmitReshape(all, {layer.directions, elements / layer.directions}), index);
-    return elements == layer.directions ? node.EmitReshape(of, {}) : of;
-  };
-  result.scale = vector(scale);
-  CheckZeroPointType(node, input, zero);
-  if (const auto same = UniformZeroPoint(node, zero)) {
-    result.weight = Centred(node, result.weight, *same);
-  } else {
-    const int wide = node.EmitCast(result.weight, kInt16);
-    result.weight = node.Emit(OpKind::kSub, {wide, node.EmitCast(vector(zero), kInt16)});
+  const int all = node.Input(place);
+  if (!node.ok()) return -1;
+  const std::int64_t elements = node.TypeOf(all).elements();
+  if (elements != layer.directions && elements != layer.directions * rows) {
+    node.FailInvalid("input " + std::to_string(place) + " is " + node.TypeOf(all).ToString() +
+                     ", expected a number for each direction, or for each of its " +
+                     std::to_string(rows) + " columns");
+    return -1;
   }
-  return result;
+  const int of =
+      At(node, node.EmitReshape(all, {layer.directions, elements / layer.directions}), index);
+  return elements == layer.directions ? node.EmitReshape(of, {}) : of;
+}
+
+// Reads weight `index` of input `input`: [rows,columns], or integers [columns,rows]. Inputs from 8
+// on are scales and zero points of the integers W and R, one or one per row.
+StateWeight ReadWeight(OnnxNode& node, const Layer& layer, std::int64_t index, int input) {
+  const int weight = At(node, node.Input(input), index);
+  if (!layer.quantized || !node.ok()) return {.weight = weight};
+  const int scale = input == 1 ? 8 : 10, zero = scale + 1;
+  ExpectBytes(node, input);
+  CheckZeroPointType(node, input, zero);
+  IntegerZeroPoint zeros{UniformZeroPoint(node, zero), -1};
+  if (!zeros.known) zeros.id = node.EmitCast(ReadPerColumn(node, layer, index, zero), kInt32);
+  return {.bytes = EmitByteWeight(node, weight, zeros),
+          .scale = ReadPerColumn(node, layer, index, scale)};
 }
 
 // Emits `data` [rows,inputs] times a weight, without its bias.
 int TimesWeight(OnnxNode& node, int data, const StateWeight& weight) {
   if (weight.scale < 0) return EmitDense(node, data, weight.weight, true);
   const DynamicallyQuantized numbers = EmitDynamicallyQuantized(node, data);
-  const int sums = EmitDynamicProduct(node, numbers, weight.weight, false);
+  const int sums = EmitDynamicProduct(node, numbers, weight.bytes);
   const int scale = node.Emit(OpKind::kMul, {numbers.scale, weight.scale});
   return node.Emit(OpKind::kMul, {node.EmitCast(sums, kFloat32), scale});
 }
@@ -297,7 +296,7 @@ Direction ReadDirection(OnnxNode& node, const Layer& layer, std::int64_t index,
   if (layer.gates == 3 && !layer.product_first) {
     const auto part = [&](std::int64_t begin, std::int64_t end) {
       begin *= layer.hidden, end *= layer.hidden;
-      return StateWeight{Part(node, state.weight, 0, begin, end)};
+      return StateWeight{.weight = Part(node, state.weight, 0, begin, end)};
     };
     direction.first = part(0, 2);
     direction.hidden = part(2, 3);
@@ -482,8 +481,10 @@ Run LoopUnroller(OnnxNode& node, const Layer& layer, const Direction& direction,
   for (StateWeight* weight : {&inside.all, &inside.first, &inside.hidden}) {
     const bool unused = weight == &inside.all && layer.gates == 3 && !layer.product_first;
     if (unused) continue;
-    weight->weight = parameter(weight->weight);
-    weight->bias = parameter(weight->bias);
+    for (int* id : {&weight->weight, &weight->bytes.bytes, &weight->bytes.totals,
+                    &weight->bytes.zero.id, &weight->scale, &weight->bias}) {
+      *id = parameter(*id);
+    }
   }
   inside.peephole = parameter(direction.peephole);
   if (!node.ok()) return {};

@@ -23,15 +23,28 @@ using quantize::FixedPoint;
 
 using Shape = std::vector<std::int64_t>;
 
-// Emits sum - zero_point * (sum of each channel's weights). The correction has shape `shape`.
-int CorrectZeroPoint(OnnxNode& node, int sum, int weight, std::int64_t zero_point, Shape axes,
-                     Shape shape) {
-  if (zero_point == 0) return sum;
+// Emits sum - zero * (sum of each channel's weights). The zero point is an int32 scalar; the
+// correction has shape `shape`.
+int CorrectComputedZeroPoint(OnnxNode& node, int sum, int weight, int zero, Shape axes,
+                             Shape shape) {
   Operator reduce{OpKind::kReduceSum, {}};
   reduce.attributes.axes = std::move(axes);
   const int totals = node.Emit(reduce, {node.EmitCast(weight, kInt32)});
-  const int scaled = node.Emit(OpKind::kMul, {totals, node.EmitScalar(kInt32, zero_point)});
+  const int scaled = node.Emit(OpKind::kMul, {totals, zero});
   return node.Emit(OpKind::kSub, {sum, node.EmitReshape(scaled, std::move(shape))});
+}
+
+// Emits the same for a zero point that is known.
+int CorrectZeroPoint(OnnxNode& node, int sum, int weight, std::int64_t zero_point, Shape axes,
+                     Shape shape) {
+  if (zero_point == 0) return sum;
+  return CorrectComputedZeroPoint(node, sum, weight, node.EmitScalar(kInt32, zero_point),
+                                  std::move(axes), std::move(shape));
+}
+
+// Emits a computed zero point of one element as an int32 scalar.
+int ZeroPointScalar(OnnxNode& node, int zero) {
+  return node.EmitReshape(node.EmitCast(zero, kInt32), {});
 }
 
 // Returns the representation of factors from 2^-31 to 2^30. Smaller factors become 0; larger ones
@@ -98,6 +111,60 @@ void CheckBroadcasts(OnnxNode& node, int index, const TensorType& numbers) {
   }
 }
 
+// Adds to an image the padding of a convolution; its elements are the zero point.
+int PadWithZeroPoint(OnnxNode& node, int data, const IntegerZeroPoint& zero,
+                     const std::array<std::int64_t, 4>& pads) {
+  Operator pad{OpKind::kPad, {}};
+  pad.attributes.pad_width = {0, 0, 0, 0, pads[0], pads[2], pads[1], pads[3]};
+  if (zero.known) pad.attributes.pad_value = static_cast<double>(*zero.known);
+  const int padded = node.Emit(pad, {data});
+  if (zero.known || !node.ok()) return padded;
+  const Shape shape = node.TypeOf(padded).shape, inner = node.TypeOf(data).shape;
+  Tensor inside(TensorType{{1, 1, shape[2], shape[3]}, kBool});
+  for (std::int64_t i = 0; i < inside.elements(); ++i) {
+    const std::int64_t y = i / shape[3] - pads[0], x = i % shape[3] - pads[1];
+    inside.Set(i, y >= 0 && y < inner[2] && x >= 0 && x < inner[3] ? 1 : 0);
+  }
+  const int of_data = node.EmitCast(zero.id, node.TypeOf(data).dtype);
+  return node.Emit(OpKind::kWhere, {node.EmitConstant(std::move(inside)), padded, of_data});
+}
+
+// Returns the operator that convolves an NCHW image with an OIHW weight.
+// Errors: kUnsupported for other numbers of dimensions.
+Operator ImageConvolution(OnnxNode& node, int data, int weight) {
+  Operator op{OpKind::kConv2d, {}};
+  if (!node.ok()) return op;
+  const TensorType type = node.TypeOf(data), kernel = node.TypeOf(weight);
+  if (type.shape.size() != 4 || kernel.shape.size() != 4) {
+    node.FailUnsupported("data is " + type.ToString() + " and weight " + kernel.ToString() +
+                         ", expected 3 to 5 dimensions, as many for both");
+    return op;
+  }
+  op.attributes = WindowAttributes(node, type, {kernel.shape[2], kernel.shape[3]});
+  op.attributes.data_layout = "NCHW";
+  op.attributes.kernel_layout = "OIHW";
+  op.attributes.dtype = kInt32;
+  return op;
+}
+
+// Emits a convolution of an image minus its zero point and a centred weight. Its padding becomes a
+// part of `data` if it is not zero.
+int ConvolutionWithZeroPoint(OnnxNode& node, int& data, const IntegerZeroPoint& zero, int weight,
+                             Operator& op) {
+  if (!node.ok()) return -1;
+  auto& padding = op.attributes.padding;
+  const bool pads = std::ranges::any_of(padding, [](std::int64_t p) { return p != 0; });
+  if (pads && zero.known != 0) {
+    data = PadWithZeroPoint(node, data, zero, padding);
+    padding = {0, 0, 0, 0};
+  }
+  const int sums = node.Emit(op, {data, weight});
+  if (zero.known == 0 || !node.ok()) return sums;
+  const int scalar = zero.known ? node.EmitScalar(kInt32, *zero.known) : zero.id;
+  const std::int64_t channels = node.TypeOf(weight).shape[0];
+  return CorrectComputedZeroPoint(node, sums, weight, scalar, {1, 2, 3}, {channels, 1, 1});
+}
+
 }  // namespace
 
 std::optional<std::int64_t> UniformZeroPoint(OnnxNode& node, int index) {
@@ -117,6 +184,21 @@ std::optional<std::int64_t> UniformZeroPoint(OnnxNode& node, int index) {
   return static_cast<std::int64_t>(contents->At(0));
 }
 
+std::optional<IntegerZeroPoint> ZeroPointOfInput(OnnxNode& node, int index) {
+  if (const auto known = UniformZeroPoint(node, index)) return IntegerZeroPoint{known, -1};
+  if (!node.ok() || node.InputType(index).elements() != 1) return std::nullopt;
+  return IntegerZeroPoint{std::nullopt, ZeroPointScalar(node, node.Input(index))};
+}
+
+std::optional<IntegerZeroPoint> ZeroPointsOfColumns(OnnxNode& node, int index,
+                                                    std::int64_t columns) {
+  if (auto one = ZeroPointOfInput(node, index); one || !node.ok()) return one;
+  const TensorType type = node.InputType(index);  // a column has one for each row
+  if (type.elements() != columns || type.shape.back() != columns) return std::nullopt;
+  const int zeros = node.EmitReshape(node.EmitCast(node.Input(index), kInt32), {columns});
+  return IntegerZeroPoint{std::nullopt, zeros};
+}
+
 std::int64_t ZeroPoint(OnnxNode& node, int index) {
   const auto zero = UniformZeroPoint(node, index);
   if (!zero) {
@@ -126,6 +208,13 @@ std::int64_t ZeroPoint(OnnxNode& node, int index) {
         "that is constant at import");
   }
   return zero.value_or(0);
+}
+
+void ExpectBytes(OnnxNode& node, int index) {
+  const TensorType type = node.InputType(index);
+  if (!node.ok() || type.dtype == kInt8 || type.dtype == kUInt8) return;
+  node.FailInvalid("input " + std::to_string(index) + " is " + type.ToString() +
+                   ", expected int8 or uint8");
 }
 
 void CheckZeroPointType(OnnxNode& node, int numbers, int index) {
@@ -200,27 +289,8 @@ int IntegerConvolution(OnnxNode& node, int data, std::int64_t data_zero, int wei
   }
   data = AsImage(node, data);
   weight = AsImage(node, weight);
-  if (!node.ok()) return -1;
-  const TensorType type = node.TypeOf(data), kernel = node.TypeOf(weight);
-  if (type.shape.size() != 4 || kernel.shape.size() != 4) {
-    node.FailUnsupported("data is " + type.ToString() + " and weight " + kernel.ToString() +
-                         ", expected 3 to 5 dimensions, as many for both");
-    return -1;
-  }
-  Operator op{OpKind::kConv2d, WindowAttributes(node, type, {kernel.shape[2], kernel.shape[3]})};
-  op.attributes.data_layout = "NCHW";
-  op.attributes.kernel_layout = "OIHW";
-  op.attributes.dtype = kInt32;
-  auto& padding = op.attributes.padding;
-  if (data_zero != 0 && std::ranges::any_of(padding, [](std::int64_t p) { return p != 0; })) {
-    Operator pad{OpKind::kPad, {}};
-    pad.attributes.pad_width = {0, 0, 0, 0, padding[0], padding[2], padding[1], padding[3]};
-    pad.attributes.pad_value = static_cast<double>(data_zero);
-    data = node.Emit(pad, {data});
-    padding = {0, 0, 0, 0};
-  }
-  const int sum = node.Emit(op, {data, weight});
-  return CorrectZeroPoint(node, sum, weight, data_zero, {1, 2, 3}, {kernel.shape[0], 1, 1});
+  Operator op = ImageConvolution(node, data, weight);
+  return ConvolutionWithZeroPoint(node, data, {data_zero, -1}, weight, op);
 }
 
 int IntegerConvTranspose(OnnxNode& node, int data, int weight) {
@@ -252,6 +322,114 @@ int IntegerMatmul(OnnxNode& node, int a, std::int64_t a_zero, int b, bool transp
   return node.EmitReshape(corrected, result);
 }
 
+namespace {
+
+// Adds `by` to integers of 8 bits, exact in the other type of 8 bits.
+int Moved(OnnxNode& node, int id, std::int64_t by, DataType dtype) {
+  const int wide = node.EmitCast(id, kInt16);
+  return node.EmitCast(node.Emit(OpKind::kAdd, wide, static_cast<double>(by)), dtype);
+}
+
+IntegerZeroPoint Moved(OnnxNode& node, const IntegerZeroPoint& zero, std::int64_t by) {
+  if (zero.known) return {*zero.known + by, -1};
+  return {std::nullopt, node.Emit(OpKind::kAdd, zero.id, static_cast<double>(by))};
+}
+
+int Times(OnnxNode& node, int value, const IntegerZeroPoint& zero) {
+  if (zero.known) return node.Emit(OpKind::kMul, value, static_cast<double>(*zero.known));
+  return node.Emit(OpKind::kMul, {value, zero.id});
+}
+
+// Emits the sums along one of the last two dimensions, which stays with one element.
+int Totals(OnnxNode& node, int id, std::int64_t from_end) {
+  if (!node.ok()) return -1;
+  Operator reduce{OpKind::kReduceSum, {}};
+  reduce.attributes.axes = {node.Rank(id) - from_end};
+  reduce.attributes.keepdims = true;
+  return node.Emit(reduce, {node.EmitCast(id, kInt32)});
+}
+
+// Emits sums - zw * (sum x - K * zx), for sums that have the other corrections.
+int LessZeroOfWeight(OnnxNode& node, int sums, int x, const IntegerZeroPoint& x_zero,
+                     const IntegerZeroPoint& weight_zero) {
+  if (weight_zero.known == 0 || !node.ok()) return sums;
+  const int taps = node.EmitScalar(kInt32, static_cast<double>(node.TypeOf(x).shape.back()));
+  const int above = node.Emit(OpKind::kSub, {Totals(node, x, 1), Times(node, taps, x_zero)});
+  return node.Emit(OpKind::kSub, {sums, Times(node, above, weight_zero)});
+}
+
+constexpr std::int64_t kHalf = 128;  // between int8 and uint8
+
+// Subtracts the zero point of integers of 8 bits, in int16.
+int Offset(OnnxNode& node, int id, const IntegerZeroPoint& zero) {
+  const int wide = node.EmitCast(id, kInt16);
+  if (zero.known == 0) return wide;
+  if (zero.known) return node.Emit(OpKind::kSub, wide, static_cast<double>(*zero.known));
+  return node.Emit(OpKind::kSub, {wide, node.EmitCast(zero.id, kInt16)});
+}
+
+// sum x * (w - zw)  =  sum x * w  -  zw * sum x, which reads the matrices once.
+int ProductOfFewRows(OnnxNode& node, int x, int w, const IntegerZeroPoint& zero) {
+  const int sums = EmitMatmul(node, x, w, kInt32);
+  if (zero.known == 0 || !node.ok()) return sums;
+  return node.Emit(OpKind::kSub, {sums, Times(node, Totals(node, x, 1), zero)});
+}
+
+}  // namespace
+
+// sum (x - zx) * (w - zw) over K  =  sum x * w  -  zx * sum w  -  zw * (sum x - K * zx), with w as
+// int8. The second sum has one element per column, the third one per row. Products with a weight of
+// two dimensions take data of either type. Without a kernel of bytes, the differences are
+// multiplied.
+int ProductOfBytes(OnnxNode& node, int a, IntegerZeroPoint a_zero, int b, IntegerZeroPoint b_zero) {
+  if (!node.ok()) return -1;
+  constexpr std::int64_t kDotDepth = 4, kRows = 8;  // of kernels of bytes
+  const Shape shape = node.TypeOf(a).shape;
+  if (node.Rank(b) != 2 && (shape.size() < 2 || shape.end()[-2] < kRows)) {
+    return ProductOfFewRows(node, Offset(node, a, a_zero), b, b_zero);
+  }
+  if (node.Rank(b) != 2 && shape.back() % kDotDepth != 0) {
+    return EmitMatmul(node, Offset(node, a, a_zero), Offset(node, b, b_zero), kInt32);
+  }
+  if (node.TypeOf(a).dtype == kInt8 && node.Rank(b) != 2) {
+    a = Moved(node, a, kHalf, kUInt8);
+    a_zero = Moved(node, a_zero, kHalf);
+  }
+  if (node.TypeOf(b).dtype == kUInt8) {
+    b = Moved(node, b, -kHalf, kInt8);
+    b_zero = Moved(node, b_zero, -kHalf);
+  }
+  int sums = EmitMatmul(node, a, b, kInt32);
+  if (!node.ok()) return -1;
+  if (a_zero.known != 0) {
+    sums = node.Emit(OpKind::kSub, {sums, Times(node, Totals(node, b, 2), a_zero)});
+  }
+  return LessZeroOfWeight(node, sums, a, a_zero, b_zero);
+}
+
+// The same for the windows of a convolution. The sums of the data are those of all channels, then
+// of a window.
+int ConvolutionOfBytes(OnnxNode& node, int data, const IntegerZeroPoint& zero, int weight,
+                       IntegerZeroPoint weight_zero) {
+  if (!node.ok()) return -1;
+  if (node.TypeOf(weight).dtype == kUInt8) {
+    weight = Moved(node, weight, -kHalf, kInt8);
+    weight_zero = Moved(node, weight_zero, -kHalf);
+  }
+  data = AsImage(node, data);
+  weight = AsImage(node, weight);
+  Operator op = ImageConvolution(node, data, weight);
+  if (!node.ok()) return -1;
+  const Shape kernel = node.TypeOf(weight).shape;
+  const int sums = ConvolutionWithZeroPoint(node, data, zero, weight, op);
+  if (weight_zero.known == 0) return sums;
+  const int ones = node.EmitFilled({{1, 1, kernel[2], kernel[3]}, kInt32}, 1);
+  const int windows = node.Emit(op, {Totals(node, data, 3), ones});
+  const int taps = node.EmitScalar(kInt32, static_cast<double>(kernel[1] * kernel[2] * kernel[3]));
+  const int above = node.Emit(OpKind::kSub, {windows, Times(node, taps, zero)});
+  return node.Emit(OpKind::kSub, {sums, Times(node, above, weight_zero)});
+}
+
 int IntegerMatmulOfInputs(OnnxNode& node, int a_index, int a_zero, int b_index, int b_zero) {
   const int a = node.Input(a_index), b = node.Input(b_index);
   CheckZeroPointType(node, a_index, a_zero);
@@ -264,6 +442,15 @@ int IntegerMatmulOfInputs(OnnxNode& node, int a_index, int a_zero, int b_index, 
   }
   const int weight = CentredByInput(node, b, b_zero, node.Rank(b) - 1);
   const auto zero = UniformZeroPoint(node, a_zero);
+  if (!node.ok()) return -1;
+  const bool plain = node.Rank(b) == 2 && node.TypeOf(weight).dtype == kInt8;
+  if (zero && plain) return IntegerMatmul(node, a, *zero, weight);
+  const auto left = ZeroPointOfInput(node, a_zero);
+  const auto right = node.Rank(b) == 2 ? ZeroPointsOfColumns(node, b_zero, node.TypeOf(b).shape[1])
+                                       : ZeroPointOfInput(node, b_zero);
+  const bool bytes = node.TypeOf(a).dtype.bits == 8 && node.TypeOf(b).dtype.bits == 8;
+  if (left && plain) return ProductOfBytes(node, a, *left, weight, {0, -1});
+  if (left && right && bytes) return ProductOfBytes(node, a, *left, b, *right);
   if (zero) return IntegerMatmul(node, a, *zero, weight);
   return IntegerMatmul(node, CentredByInput(node, a, a_zero, node.Rank(a) - 2), 0, weight);
 }
@@ -294,22 +481,38 @@ DynamicallyQuantized EmitDynamicallyQuantized(OnnxNode& node, int data, bool uni
   return result;
 }
 
-// For a weight of two dimensions the zero point is subtracted from the sums, so that the product
-// itself has 8-bit operands.
-int EmitDynamicProduct(OnnxNode& node, const DynamicallyQuantized& data, int weight,
-                       bool transposed) {
-  if (!node.ok()) return -1;
-  if (node.Rank(weight) != 2) {
-    const int zero = node.EmitCast(data.zero, kInt16);
-    const int centred = node.Emit(OpKind::kSub, {node.EmitCast(data.numbers, kInt16), zero});
-    return IntegerMatmul(node, centred, 0, weight);
+ByteWeight EmitByteWeight(OnnxNode& node, int weight, const IntegerZeroPoint& zero) {
+  ByteWeight result{weight, -1, zero};
+  if (!node.ok()) return result;
+  if (node.TypeOf(weight).dtype == kUInt8) {
+    result.bytes = Moved(node, weight, -kHalf, kInt8);
+    result.zero = Moved(node, zero, -kHalf);
   }
-  Operator total{OpKind::kReduceSum, {}};
-  total.attributes.axes = {transposed ? 1 : 0};
-  const int totals = node.Emit(total, {node.EmitCast(weight, kInt32)});
-  const int moved = node.Emit(OpKind::kMul, {totals, node.EmitCast(data.zero, kInt32)});
-  const int sums = IntegerMatmul(node, data.numbers, 0, weight, transposed);
-  return node.Emit(OpKind::kSub, {sums, moved});
+  result.bytes = node.EmitTranspose(result.bytes, {1, 0});
+  if (!node.ok()) return result;
+  const std::int64_t columns = node.TypeOf(result.bytes).shape[0];
+  result.totals = node.EmitReshape(Totals(node, result.bytes, 1), {columns});
+  return result;
+}
+
+int EmitDynamicProduct(OnnxNode& node, const DynamicallyQuantized& data, const ByteWeight& weight) {
+  if (!node.ok()) return -1;
+  Shape shape = node.TypeOf(data.numbers).shape;
+  if (shape.empty()) {
+    node.FailInvalid("an operand is a scalar, expected at least one dimension");
+    return -1;
+  }
+  const std::int64_t depth = shape.back();
+  const int rows =
+      node.EmitReshape(data.numbers, {Product(shape) / std::max<std::int64_t>(depth, 1), depth});
+  int sums = EmitDense(node, rows, weight.bytes, true, kInt32);
+  if (!node.ok()) return -1;
+  const IntegerZeroPoint zero{std::nullopt, node.EmitCast(data.zero, kInt32)};
+  sums = node.Emit(OpKind::kSub, {sums, Times(node, weight.totals, zero)});
+  sums = LessZeroOfWeight(node, sums, rows, zero, weight.zero);
+  if (!node.ok()) return -1;
+  shape.back() = node.TypeOf(sums).shape.back();
+  return node.EmitReshape(sums, shape);
 }
 
 QuantizedRange QuantizedRange::Of(double scale, std::int64_t zero_point, DataType dtype) {

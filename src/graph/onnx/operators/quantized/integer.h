@@ -14,8 +14,23 @@ namespace tilewright {
 /// Returns the zero point of input `index`: 0 if absent; nothing if several zero points differ or
 /// if the input is computed at run time.
 std::optional<std::int64_t> UniformZeroPoint(OnnxNode& node, int index);
-/// Returns the same. Errors: kUnsupported if there is no uniform constant zero point.
+/// Zero point of a tensor: known, or an int32 scalar that is computed at run time. Of a weight with
+/// two dimensions also one for each column.
+struct IntegerZeroPoint {
+  std::optional<std::int64_t> known = 0;
+  int id = -1;  ///< if not known: int32, a scalar or [columns]
+};
+/// Returns the zero point of input `index`; nothing if there are several.
+std::optional<IntegerZeroPoint> ZeroPointOfInput(OnnxNode& node, int index);
+/// Returns the zero points of input `index` for a weight [K,columns]; nothing if they are not one
+/// or one for each column.
+std::optional<IntegerZeroPoint> ZeroPointsOfColumns(OnnxNode& node, int index,
+                                                    std::int64_t columns);
+/// Returns the known zero point of input `index`. Errors: kUnsupported if there is no uniform
+/// constant zero point.
 std::int64_t ZeroPoint(OnnxNode& node, int index);
+/// Checks that input `index` has 8-bit integers. Errors: kInvalidArgument.
+void ExpectBytes(OnnxNode& node, int index);
 /// Checks that the zero points of input `index`, if present, have the type of input `numbers`.
 /// Errors: kInvalidArgument.
 void CheckZeroPointType(OnnxNode& node, int numbers, int index);
@@ -43,6 +58,14 @@ int IntegerConvTranspose(OnnxNode& node, int data, int weight);
 /// rank. With `transposed`, b is [N,K] and both have two dimensions.
 int IntegerMatmul(OnnxNode& node, int a, std::int64_t a_zero, int b, bool transposed = false);
 
+/// Emits the int32 matrix product of 8-bit integers minus their zero points, with 8-bit operands.
+/// a_zero: one.
+int ProductOfBytes(OnnxNode& node, int a, IntegerZeroPoint a_zero, int b, IntegerZeroPoint b_zero);
+/// Emits a convolution of NCHW data and an OIHW weight of one group, 8-bit integers minus their
+/// zero points, with 8-bit operands. If the weight's zero point is 0 (uint8: 128), also of more
+/// groups.
+int ConvolutionOfBytes(OnnxNode& node, int data, const IntegerZeroPoint& zero, int weight,
+                       IntegerZeroPoint weight_zero);
 /// Emits the int32 product of inputs `a` and `b` minus their zero points. The zero points are
 /// inputs, too: for `a` one or one per row, for `b` one or one per column.
 int IntegerMatmulOfInputs(OnnxNode& node, int a, int a_zero, int b, int b_zero);
@@ -55,10 +78,22 @@ struct DynamicallyQuantized {
 /// are zero, the scale is 1 with `unit_of_nothing`, otherwise it is unspecified.
 DynamicallyQuantized EmitDynamicallyQuantized(OnnxNode& node, int data,
                                               bool unit_of_nothing = false);
-/// Emits the int32 matrix product of such integers, minus their zero point, and a centred `weight`;
-/// the weight is [N,K] with `transposed`.
-int EmitDynamicProduct(OnnxNode& node, const DynamicallyQuantized& data, int weight,
-                       bool transposed);
+/// Weight of a product of bytes.
+struct ByteWeight {
+  int bytes = -1;         ///< int8 [N,K]
+  int totals = -1;        ///< int32 [N]: sums over K
+  IntegerZeroPoint zero;  ///< one, or computed for each column: int32 [N]
+};
+/// Emits the form of a weight [K,N] of 8-bit integers that products of bytes read.
+ByteWeight EmitByteWeight(OnnxNode& node, int weight, const IntegerZeroPoint& zero);
+/// Emits the int32 matrix product of integers quantized at run time and a weight, both minus their
+/// zero points.
+int EmitDynamicProduct(OnnxNode& node, const DynamicallyQuantized& data, const ByteWeight& weight);
+
+/// Emits int32 sums times the scale of the data (a value of one element) and the scales of the
+/// weight (input `weight_scale`), plus the bias (input `bias`), if present. Both inputs have one
+/// element or one per column.
+int EmitRealSums(OnnxNode& node, int sums, int data_scale, int weight_scale, int bias);
 
 /// Parameters of a quantized tensor: elements are round(x / scale) + zero_point, clamped to [low,
 /// high].

@@ -14,7 +14,7 @@ using Shape = std::vector<std::int64_t>;
 
 // Data and weight of a product as integers; the weight is centred.
 struct Operands {
-  QuantizedValue data;
+  QuantizedValue data, uncentred_weight;
   int weight = -1;
   std::vector<float> scales;  // scales of the sums: one, or one per output channel
 };
@@ -51,7 +51,8 @@ std::optional<Operands> QuantizedOperands(OnnxNode& node, std::int64_t channel, 
               std::to_string(channel) + ")");
     return std::nullopt;
   }
-  Operands operands{*data, Centred(node, weight->id, weight->quantization_params.zero_point), {}};
+  Operands operands{
+      *data, *weight, Centred(node, weight->id, weight->quantization_params.zero_point), {}};
   for (float scale : weight->quantization_params.scales) {
     operands.scales.push_back(data->quantization_params.scales[0] * scale);
   }
@@ -146,7 +147,7 @@ bool ImportQuantizedConvTranspose(OnnxNode& node) {
     return false;
   }
   const QuantizedValue& data = operands->data;
-  const int centred = Centred(node, data.id, data.quantization_params.zero_point);
+  const int centred = Centred(node, AsImage(node, data.id), data.quantization_params.zero_point);
   const int sum = IntegerConvTranspose(node, centred, operands->weight);
   ReturnSums(node, FromImage(node, sum), 1, operands->scales, node.HasInput(2));
   return true;
@@ -193,8 +194,13 @@ bool ImportQuantizedMatMul(OnnxNode& node) {
   const auto operands = QuantizedOperands(node, std::ssize(shape) - 1, shape[shape.size() - 2]);
   if (!operands) return !node.ok();
   const QuantizedValue& quantized = operands->data;
-  const int sum =
-      IntegerMatmul(node, quantized.id, quantized.quantization_params.zero_point, operands->weight);
+  const QuantizedValue& matrices = operands->uncentred_weight;
+  const std::int64_t zero = quantized.quantization_params.zero_point;
+  const bool plain = shape.size() == 2 && node.TypeOf(operands->weight).dtype == kInt8;
+  const bool by_bytes = !plain && node.TypeOf(matrices.id).dtype.bits == 8;
+  const int sum = by_bytes ? ProductOfBytes(node, quantized.id, {zero, -1}, matrices.id,
+                                            {matrices.quantization_params.zero_point, -1})
+                           : IntegerMatmul(node, quantized.id, zero, operands->weight);
   if (node.ok()) ReturnSums(node, sum, node.Rank(sum) - 1, operands->scales, false);
   return true;
 }

@@ -33,12 +33,32 @@ Tensor Factors(float x, const std::vector<float>& w, double y, const Shape& chan
   return factors;
 }
 
+struct ConvolutionInputs {
+  int x, w, x_zero, w_zero;
+};
+
+// Emits the sums of a convolution of 8-bit operands whose zero points are not those of the plain
+// form: that of the data is computed, or the weight is not int8 when it is centred. -1 if the plain
+// form is better.
+int ConvolutionOfInputs(OnnxNode& node, int centred, const ConvolutionInputs& of) {
+  if (!node.ok() || node.Rank(node.Input(of.x)) > 4) return -1;
+  const auto zero = ZeroPointOfInput(node, of.x_zero);
+  const bool is_int8 = node.TypeOf(centred).dtype == kInt8;
+  if (!node.ok() || !zero || (is_int8 && zero->known)) return -1;
+  if (is_int8) return ConvolutionOfBytes(node, node.Input(of.x), *zero, centred, {0, -1});
+  const auto weight_zero = ZeroPointOfInput(node, of.w_zero);
+  if (!weight_zero || node.Int("group", 1) != 1) return -1;
+  return ConvolutionOfBytes(node, node.Input(of.x), *zero, node.Input(of.w), *weight_zero);
+}
+
 // Inputs: x, w, x_zero, w_zero
 void ImportConvInteger(OnnxNode& node) {
   CheckZeroPointType(node, 0, 2);
   CheckZeroPointType(node, 1, 3);
   const int weight = CentredByInput(node, node.Input(1), 3, 0);
   const auto zero = UniformZeroPoint(node, 2);
+  const int bytes = ConvolutionOfInputs(node, weight, {.x = 0, .w = 1, .x_zero = 2, .w_zero = 3});
+  if (bytes >= 0 || !node.ok()) return node.SetOutput(FromImage(node, bytes));
   const int data = zero ? node.Input(0) : CentredByInput(node, node.Input(0), 2, 1);
   node.SetOutput(FromImage(node, IntegerConvolution(node, data, zero.value_or(0), weight)));
 }
@@ -54,7 +74,9 @@ void ImportQLinearConv(OnnxNode& node) {
   CheckZeroPointType(node, 3, 5);
   const int weight = CentredByInput(node, node.Input(3), 5, 0);
   const std::int64_t zero = ZeroPoint(node, 2);
-  const int sum = AddBias(node, IntegerConvolution(node, node.Input(0), zero, weight), 8);
+  int sum = ConvolutionOfInputs(node, weight, {.x = 0, .w = 3, .x_zero = 2, .w_zero = 5});
+  if (sum < 0) sum = IntegerConvolution(node, node.Input(0), zero, weight);
+  sum = AddBias(node, sum, 8);
   if (!node.ok()) return;
   const std::int64_t channels = node.InputType(3).shape[0];
   const auto x_scale = Scales(node, 1, 1), w_scales = Scales(node, 4, channels);
@@ -217,13 +239,16 @@ DataType QuantizedType(OnnxNode& node) {
   return dtype;
 }
 
-// Checks that there are as many zero points as scales, or one. Errors: kInvalidArgument.
+// Checks that there are as many zero points as scales, in blocks in the same shape. Errors:
+// kInvalidArgument.
 void CheckZeroPoints(OnnxNode& node) {
   if (!node.HasInput(2)) return;
   const TensorType zeros = node.InputType(2), scales = node.InputType(1);
-  if (!node.ok() || zeros.elements() == scales.elements()) return;
+  if (!node.ok()) return;
+  const bool blocks = ScaleBlock(node) != 0;
+  if (blocks ? zeros.shape == scales.shape : zeros.elements() == scales.elements()) return;
   node.FailInvalid("zero points " + zeros.ToString() + " and scales " + scales.ToString() +
-                   " differ in number");
+                   " differ in " + (blocks ? "shape" : "number"));
 }
 
 void ImportQuantizeLinear(OnnxNode& node) {
@@ -285,6 +310,21 @@ void RememberQuantized(OnnxNode& node, int result, std::int64_t axis) {
   node.SetQuantized(result, std::move(quantized));
 }
 
+// Records a constant in blocks, so that products can keep it in few bits.
+void RememberBlocks(OnnxNode& node, int result, std::int64_t axis) {
+  const std::int64_t block = ScaleBlock(node);
+  if (!node.ok() || block == 0) return;
+  const StorageType* stored = node.StorageTypeOfInput(0);
+  DequantizedBlocks blocks{node.Input(0), node.Input(1)};
+  if (node.HasInput(2)) blocks.zeros = node.Input(2);
+  const DataType dtype = node.TypeOf(blocks.integers).dtype;
+  if (dtype.bits > 8) return;
+  blocks.axis = axis, blocks.block = block;
+  blocks.bits = stored == nullptr ? dtype.bits : stored->bits;
+  if (dtype.code == TypeCode::kInt) blocks.low = -(std::int64_t{1} << (blocks.bits - 1));
+  node.SetBlocks(result, blocks);
+}
+
 void ImportDequantizeLinear(OnnxNode& node) {
   int value = node.Input(0);
   const std::int64_t axis = ScaleAxis(node);
@@ -312,6 +352,7 @@ void ImportDequantizeLinear(OnnxNode& node) {
   const int result = node.Emit(OpKind::kMul, {node.EmitCast(value, kFloat32), scale});
   if (real == kFloat32) {
     if (integers && ScaleBlock(node) == 0) RememberQuantized(node, result, axis);
+    if (integers) RememberBlocks(node, result, axis);
   } else {
     node.Note("operators behind DequantizeLinear of " + DataTypeName(real) +
               " are computed in floats: only float32 scales have an integer form; quantize the "

@@ -8,6 +8,7 @@
 
 #include "src/graph/onnx/handlers.h"
 #include "src/graph/onnx/operators/attention.h"
+#include "src/graph/onnx/operators/quantized/integer.h"
 
 namespace tilewright {
 namespace {
@@ -21,7 +22,7 @@ struct AttentionOperands {
 
 // Input and output indices of the operator's operands.
 struct AttentionPlaces {
-  int mask = -1, bias = -1, scores = -1;
+  int mask = -1, bias = -1, scores = -1, past = -1;
 };
 
 int Slice(OnnxNode& node, int id, std::size_t axis, std::int64_t begin, std::int64_t end) {
@@ -136,11 +137,8 @@ void ReturnAttention(OnnxNode& node, const AttentionOperands& of, const Attentio
   node.SetOutput(EmitJoinedHeads(node, result));
 }
 
-// Inputs: input [B,S,I], weights [I,q+k+v], bias, mask, past [2,B,N,P,h], bias of the scores.
-void ImportRuntimeAttention(OnnxNode& node) {
-  node.ExpectRank(0, 3);
-  node.ExpectRank(1, 2);
-  const int data = node.Input(0), weight = node.Input(1);
+// Emits the attention of `all`, the projections [B,S,q+k+v].
+void ReturnPackedAttention(OnnxNode& node, int all, const AttentionPlaces& places) {
   const std::int64_t heads = node.Int("num_heads", 0);
   if (node.Int("do_rotary", 0) != 0) node.FailUnsupported("attribute do_rotary is not supported");
   if (node.Int("past_present_share_buffer", 0) != 0) {
@@ -148,16 +146,13 @@ void ImportRuntimeAttention(OnnxNode& node) {
   }
   node.IgnoreAttributes({"rotary_embedding_dim"});
   if (!node.ok()) return;
-  const std::int64_t columns = node.TypeOf(weight).shape[1];
+  const std::int64_t columns = node.TypeOf(all).shape[2];
   const Shape sizes = node.Ints("qkv_hidden_sizes", {columns / 3, columns / 3, columns / 3}, 3);
   if (!node.ok()) return;
   if (sizes[0] < 1 || sizes[2] < 1 || sizes[1] != sizes[0] || 2 * sizes[0] + sizes[2] != columns) {
     return node.FailInvalid("weights of " + std::to_string(columns) +
                             " columns do not fit the sizes of queries, keys and values");
   }
-  int all = EmitMatmul(node, data, weight);
-  if (node.HasInput(2)) all = node.Emit(OpKind::kAdd, {all, node.Input(2)});
-  if (!node.ok()) return;
   AttentionOperands of;
   std::int64_t begin = 0;
   int* const parts[] = {&of.query, &of.key, &of.value};
@@ -166,10 +161,10 @@ void ImportRuntimeAttention(OnnxNode& node) {
     *parts[i] = EmitSplitHeads(node, part, heads, "attribute num_heads");
     begin += sizes[i];
   }
-  if (node.HasInput(4)) {
-    node.ExpectRank(4, 5);
-    of.key = Behind(node, PartAt(node, node.Input(4), 0, 0), of.key);
-    of.value = Behind(node, PartAt(node, node.Input(4), 0, 1), of.value);
+  if (node.HasInput(places.past)) {
+    node.ExpectRank(places.past, 5);
+    of.key = Behind(node, PartAt(node, node.Input(places.past), 0, 0), of.key);
+    of.value = Behind(node, PartAt(node, node.Input(places.past), 0, 1), of.value);
   }
   if (node.HasOutput(1) && node.ok()) {
     Operator concat{OpKind::kConcat, {}};
@@ -181,7 +176,26 @@ void ImportRuntimeAttention(OnnxNode& node) {
     }
     node.SetOutput(node.Emit(concat, both), 1);
   }
-  ReturnAttention(node, of, {.mask = 3, .bias = 5});
+  ReturnAttention(node, of, places);
+}
+
+// Inputs: input [B,S,I], weights [I,q+k+v], bias, mask, past [2,B,N,P,h], bias of the scores.
+void ImportRuntimeAttention(OnnxNode& node) {
+  node.ExpectRank(0, 3);
+  node.ExpectRank(1, 2);
+  int all = EmitMatmul(node, node.Input(0), node.Input(1));
+  if (node.HasInput(2)) all = node.Emit(OpKind::kAdd, {all, node.Input(2)});
+  ReturnPackedAttention(node, all, {.mask = 3, .bias = 5, .past = 4});
+}
+
+// Inputs: input [B,S,I] and weights [I,q+k+v] (8-bit integers), bias, input scale, weight scales,
+// mask, input zero point, weight zero points, past. Only the projections are computed by integers.
+void ImportQuantizedAttention(OnnxNode& node) {
+  node.ExpectRank(0, 3);
+  node.ExpectRank(1, 2);
+  const int sums = IntegerMatmulOfInputs(node, 0, 6, 1, 7);
+  const int all = EmitRealSums(node, sums, node.Input(3), 4, 2);
+  ReturnPackedAttention(node, all, {.mask = 5, .past = 8});
 }
 
 // Adds the elements from `begin` on of input 3, if present, to `id` [B,S,size].
@@ -259,6 +273,7 @@ void ImportMultiHeadAttention(OnnxNode& node) {
 constexpr OnnxHandlerEntry kRuntimeAttentionHandlers[] = {
     {"Attention", &ImportRuntimeAttention},
     {"MultiHeadAttention", &ImportMultiHeadAttention},
+    {"QAttention", &ImportQuantizedAttention},
 };
 
 }  // namespace

@@ -1,0 +1,139 @@
+#include "python_free_cli/answer_table.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "python_free_cli/print.h"
+#include "src/base/printable.h"
+#include "src/base/text/plural.h"
+#include "src/session/format.h"
+#include "src/target/short_target.h"
+
+namespace tilewright::cli {
+namespace {
+
+/// Returns the value of an answer's record; "-" if it is of another workload or there is none.
+std::string CostText(const records::CatalogAnswer& answer, const Workload* workload) {
+  if (const auto& record = answer.answer.record; record.has_value()) {
+    const bool same = workload != nullptr && record->trial.candidate.task.workload == *workload;
+    return same ? session::ShortValue(record->trial.metric, record->trial.value) : "-";
+  }
+  const double seconds = answer.CostSeconds(workload);
+  return std::isfinite(seconds) ? session::ShortSeconds(seconds) : "-";
+}
+
+/// Returns the origin of an imported record, without its line.
+std::string OriginText(const records::CatalogAnswer& answer) {
+  const records::ImportedRecord& record = *answer.imported();
+  std::string text = record.package.empty() ? record.file : "package " + record.package;
+  text += " for '" + record.target + "', by " + answer.autotvm->matched_by;
+  for (const std::string_view flag : records::ImportedFlagNames(record.flags)) {
+    text += "; " + std::string(flag);
+  }
+  return text;
+}
+
+/// Returns the kind of an answer, marked if it is an imported record of another model.
+std::string LevelText(const records::CatalogAnswer& answer) {
+  std::string text(records::AnswerLevelName(answer.level));
+  if (answer.imported() != nullptr && answer.autotvm->matched_by != "model") {
+    const auto target = records::AutotvmTarget::Parse(answer.imported()->target);
+    if (target.ok() && target->model() != "unknown")
+      text += " (" + Printable(target->model()) + ")";
+  }
+  return text;
+}
+
+/// Prints one property of an answer; a longer value continues below itself.
+void PrintProperty(std::string_view name, std::string_view value) {
+  const std::string head = fmt::format("  {:<9} ", name);
+  const std::string text =
+      session::WrapText(head, Printable(value), session::kTextWidth, head.size());
+  PrintOut("{}\n", MultilineText{text});
+}
+
+/// Returns "tile_k=[1,64] unroll=true".
+std::string KnobsText(const Config& config) {
+  std::string text;
+  for (const auto& [name, value] : config.values) {
+    text += (text.empty() ? "" : " ") + name + "=" + value.ToString();
+  }
+  return text;
+}
+
+}  // namespace
+
+AnswerTable::AnswerTable()
+    : table_({{"#", true},
+              {"task", false, 24},
+              {"answer"},
+              {"time", true},
+              {"config", true},
+              {"template", false, 8}}) {}
+
+void AnswerTable::Add(const std::string& name, const Workload* workload,
+                      const records::CatalogAnswer& answer) {
+  const std::size_t number = count_++;
+  ++counts_[answer.level];
+  const Candidate* candidate = answer.candidate();
+  table_.AddRow({std::to_string(number), Printable(name), LevelText(answer),
+                 CostText(answer, workload),
+                 candidate != nullptr ? fmt::format("#{}", candidate->config.index) : "-",
+                 candidate != nullptr ? Printable(candidate->template_key) : "-"});
+  if (answer.level != records::AnswerLevel::kHit) {
+    misses_.Add(Printable(session::MissReasonText(answer.level, answer.answer.cause)), number);
+  }
+  if (answer.imported() != nullptr) imported_.Add(Printable(OriginText(answer)), number);
+  if (!answer.answer.skipped_record.empty()) {
+    skipped_.Add(Printable(answer.answer.skipped_record), number);
+  }
+}
+
+void AnswerTable::Print(const Target& target) {
+  PrintTable(table_);
+  std::string counts;
+  for (const auto& [level, count] : counts_) {
+    counts +=
+        fmt::format("{} {} {}", counts.empty() ? "" : ",", count, records::AnswerLevelName(level));
+  }
+  PrintOut("{} for {}:{}\n", Counted(static_cast<std::int64_t>(count_), "task"),
+           ShortTargetText(target), counts);
+  const auto print = [](const char* title, const session::TextGroups& groups) {
+    if (groups.empty()) return;
+    const std::string lines = groups.Lines();
+    PrintOut("{}\n{}", title, MultilineText{lines});
+  };
+  print("tasks without a record of their own:", misses_);
+  print("imported records, not verified here (--json tells file and line):", imported_);
+  print("records passed over:", skipped_);
+}
+
+void PrintAnswer(const std::string& name, const Workload* workload, const Target& target,
+                 const records::CatalogAnswer& answer) {
+  const auto& record = answer.answer.record;
+  PrintOut("{}: {}\n", name, LevelText(answer));
+  PrintProperty("target", ShortTargetText(target));
+  if (const Candidate* candidate = answer.candidate()) {
+    PrintProperty("time", CostText(answer, workload));
+    PrintProperty("config", fmt::format("{} #{} {}", candidate->template_key,
+                                        candidate->config.index, KnobsText(candidate->config)));
+    PrintProperty("source", answer.source);
+  }
+  if (record.has_value()) {
+    PrintProperty("record", record->id);
+    PrintProperty("device", record->trial.device.model);
+    PrintProperty("measured", records::UtcText(record->trial.finished_unix_seconds));
+  }
+  if (const records::ImportedRecord* imported = answer.imported(); imported != nullptr) {
+    PrintProperty("record",
+                  fmt::format("{}, line {}, not verified here", imported->file, imported->line));
+    PrintProperty("measured", records::UtcText(imported->finished));
+    for (const std::string_view flag : records::ImportedFlagNames(imported->flags)) {
+      PrintProperty("flag", fmt::format("{}: {}", flag, records::ImportedFlagText(flag)));
+    }
+  }
+  PrintProperty("why", answer.answer.explanation);
+}
+
+}  // namespace tilewright::cli

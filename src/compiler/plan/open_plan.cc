@@ -1,0 +1,175 @@
+// A library with an open dimension: the plan of one entry, with a loop over entries around each
+// kernel. Memory scales with their number: a tensor of n entries is n times as long, at n times the
+// offset, so tensors that do not overlap for one entry never do.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "src/base/math.h"
+#include "src/compiler/plan/open_program.h"
+#include "src/compiler/plan/plan.h"
+
+namespace tilewright {
+namespace {
+
+class OpenPlanner {
+ public:
+  OpenPlanner(Plan& plan, const CompileOptions& options) : plan_(plan), options_(options) {
+    open_.range = options.open->range;
+  }
+
+  Status Run() {
+    FindEntryBuffers();
+    KeepSharedOperands();
+    for (PlanStep& step : plan_.steps) {
+      if (Status status = Add(step); !status.ok()) {
+        return Unsupported(
+            fmt::format("--dim {}: {} ({}): {}; give one size, or several", open_.range.ToString(),
+                        plan_.graph.DescribeOrigin(step.node), step.report.op, status.message()));
+      }
+    }
+    plan_.open = std::move(open_);
+    return Status();
+  }
+
+ private:
+  bool HasEntries(int buffer) const { return open_.has_entries[static_cast<std::size_t>(buffer)]; }
+
+  void FindEntryBuffers() {
+    open_.has_entries.assign(plan_.buffers.size(), false);
+    const std::vector<int> inputs = plan_.graph.inputs();
+    for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const PlanBuffer& buffer = plan_.buffers[i];
+      if (buffer.space != BufferSpace::kInput) continue;
+      const std::string& name =
+          plan_.graph.node(inputs[static_cast<std::size_t>(buffer.index)]).name;
+      open_.has_entries[i] = options_.open->axes.contains(name);
+    }
+    for (const PlanStep& step : plan_.steps) {
+      const bool any = std::any_of(step.buffers.begin(), step.buffers.end() - 1,
+                                   [&](int buffer) { return HasEntries(buffer); });
+      open_.has_entries[static_cast<std::size_t>(step.buffers.back())] = any;
+    }
+  }
+
+  /// Every entry reads an operand without entries, so no result with entries may take its place.
+  void KeepSharedOperands() {
+    for (PlanStep& step : plan_.steps) {
+      if (!HasEntries(step.buffers.back())) continue;
+      std::erase_if(step.may_overwrite, [&](int operand) { return !HasEntries(operand); });
+    }
+    PlanMemory(plan_);
+  }
+
+  Status Add(PlanStep& step) {
+    OpenStep open;
+    open.has_entries = HasEntries(step.buffers.back());
+    for (int buffer : std::set<int>(step.buffers.begin(), step.buffers.end())) {
+      if (!HasEntries(buffer)) continue;
+      open.bytes_of_entry += plan_.buffers[static_cast<std::size_t>(buffer)].bytes;
+    }
+    const auto* call = std::get_if<KernelStep>(&step.action);
+    if (call != nullptr) TW_RETURN_IF_ERROR(AddKernels(step, *call, open));
+    if (call == nullptr && !step.copies()) return Unsupported("computed by the host");
+    open_.steps.push_back(std::move(open));
+    return Status();
+  }
+
+  Status AddKernels(const PlanStep& step, const KernelStep& call, OpenStep& open) {
+    if (!open.has_entries) {
+      open.kernels.push_back(AddProgram(step, plan_.KernelOf(call), 1));
+      return Status();
+    }
+    std::vector<const BlockKernel*> blocks;
+    for (const BlockKernel& block : call.blocks) {
+      if (Fits(step, block)) blocks.push_back(&block);
+    }
+    if (blocks.empty() || blocks.front()->entries != 1) blocks.clear();
+    if (blocks.empty()) {
+      TW_ASSIGN_OR_RETURN(const int kernel, AddKernel(step, plan_.KernelOf(call), 1));
+      open.kernels.push_back(kernel);
+      return Status();
+    }
+    for (const BlockKernel* block : blocks) {
+      TW_ASSIGN_OR_RETURN(const int kernel, AddKernel(step, block->program, block->entries));
+      open.kernels.push_back(kernel);
+    }
+    for (std::int64_t size = 1; size <= open_.range.most; ++size) {
+      open.choice.push_back(Choose(blocks, size));
+    }
+    return Status();
+  }
+
+  /// Returns true if the block's tensors are those of the step, with entries in the outermost
+  /// dimension.
+  bool Fits(const PlanStep& step, const BlockKernel& block) const {
+    const std::vector<Buffer>& parameters = block.program.parameters;
+    if (parameters.size() != step.buffers.size()) return false;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const std::int64_t bytes = plan_.buffers[static_cast<std::size_t>(step.buffers[i])].bytes;
+      const std::int64_t entries = HasEntries(step.buffers[i]) ? block.entries : 1;
+      if (parameters[i]->bytes() != entries * bytes) return false;
+    }
+    return true;
+  }
+
+  /// Returns the position of the fastest block for a number of entries; the last block is moved
+  /// back, so no block may have more entries.
+  static std::uint8_t Choose(const std::vector<const BlockKernel*>& blocks, std::int64_t size) {
+    std::size_t best = 0;
+    double least = 0;
+    for (std::size_t i = 0; i < blocks.size() && blocks[i]->entries <= size; ++i) {
+      const auto count = static_cast<double>(CeilDiv(size, blocks[i]->entries));
+      const double cost = count * blocks[i]->cost;
+      if (i > 0 && cost > least) continue;
+      best = i;
+      least = cost;
+    }
+    return static_cast<std::uint8_t>(best);
+  }
+
+  Result<int> AddKernel(const PlanStep& step, const Program& block, std::int64_t entries) {
+    OpenLoop loop;
+    loop.entries = entries;
+    loop.most = open_.range.most;
+    std::int64_t with = 0, without = 0;
+    for (int buffer : step.buffers) {
+      loop.has_entries.push_back(HasEntries(buffer));
+      (HasEntries(buffer) ? with : without) +=
+          plan_.buffers[static_cast<std::size_t>(buffer)].bytes;
+    }
+    // Less work than this takes no longer on one thread than starting others.
+    constexpr std::int64_t kWorthThreads = 1 << 16;
+    loop.parallel = plan_.target.num_threads() > 1 &&
+                    loop.most * std::max(with, step.report.macs) >= kWorthThreads;
+    loop.blocks_innermost = without > with;
+    TW_ASSIGN_OR_RETURN(auto program, OpenProgram(block, loop));
+    return AddProgram(step, std::move(program), entries);
+  }
+
+  int AddProgram(const PlanStep& step, Program program, std::int64_t entries) {
+    program.name = "kernel";
+    const auto [known, added] =
+        numbers_.emplace(ToString(program), static_cast<int>(open_.kernels.size()));
+    if (!added) return known->second;
+    program.name = fmt::format("{}_by_{}_{}", step.report.kernel, entries, open_.kernels.size());
+    open_.kernels.push_back(std::move(program));
+    return known->second;
+  }
+
+  Plan& plan_;
+  const CompileOptions& options_;
+  OpenPlan open_;
+  std::map<std::string, int> numbers_;  // of kernels, by code
+};
+
+}  // namespace
+
+Status MakeOpenPlan(Plan& plan, const CompileOptions& options) {
+  return OpenPlanner(plan, options).Run();
+}
+
+}  // namespace tilewright

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "src/base/status.h"
+#include "src/graph/ir/graph.h"
+#include "src/graph/open/size_range.h"
+
+namespace tilewright {
+
+/// Reads a model file with one size of the dimension that is to stay open.
+using ReadAtSize = std::function<Result<Graph>(std::int64_t size)>;
+
+/// Proves that a network computes each entry of an open dimension by itself and in the same way:
+/// for every size, its results are those of the network of one entry, applied to each entry. Then
+/// every tensor that depends on the dimension has it outermost, and a step for many entries is a
+/// loop around the step for one.
+///
+/// entry: read with size 1. read: reads the same file with other sizes, of which a few are probed.
+/// The graphs may differ in extents only. The loops of each operator are evaluated for all indices
+/// of the dimension.
+///
+/// Returns for each value that has the dimension the number of this dimension, by name. Errors:
+/// those of `read`; kUnsupported naming the first value that mixes entries, depends on their
+/// number, has the dimension elsewhere than outermost or has no loops; kInvalidArgument if no input
+/// has the dimension, or if a tensor of the largest size exceeds a limit of graphs.
+Result<std::map<std::string, std::size_t>> FindEntries(const Graph& entry, const ReadAtSize& read,
+                                                       const SizeRange& range);
+
+}  // namespace tilewright

@@ -1,0 +1,156 @@
+// One library for a range of sizes of the batch: the results of every size against the reference at
+// that size, and what such a library refuses.
+
+#include <gmock/gmock.h>
+
+#include <regex>
+
+#include "src/compiler/check/verify.h"
+#include "src/runtime/loader.h"
+#include "tests/compiler/library_fixture.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t kMaxSize = 19;
+
+// Convolutions, a pool, a concat of values of a batch, and layers of one row for each entry, N of
+// them.
+constexpr char kClassifier[] = R"(def @main(%data: Tensor[(N, 16, 8, 8), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(16, 16, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  %1 = nn.relu(%0);
+  %2 = nn.max_pool2d(%1, pool_size=[2, 2], strides=[2, 2]);
+  %3 = nn.conv2d(%2, meta[relay.Constant][1] /* ty=Tensor[(16, 16, 1, 1), float32] */);
+  %4 = (%2, %3);
+  %5 = concatenate(%4, axis=1);
+  %6 = nn.global_avg_pool2d(%5);
+  %7 = nn.batch_flatten(%6);
+  %8 = nn.dense(%7, meta[relay.Constant][2] /* ty=Tensor[(48, 32), float32] */);
+  %9 = nn.bias_add(%8, meta[relay.Constant][3] /* ty=Tensor[(48), float32] */);
+  %10 = nn.relu(%9);
+  %11 = nn.dense(%10, meta[relay.Constant][4] /* ty=Tensor[(10, 48), float32] */);
+  nn.softmax(%11)
+})";
+
+std::string WithBatch(const std::string& text, std::int64_t size) {
+  return std::regex_replace(text, std::regex("\\bN\\b"), std::to_string(size));
+}
+
+class OpenSizes : public Library {
+ protected:
+  static Graph At(const std::string& text, std::int64_t size) {
+    return Load(WithBatch(text, size).c_str());
+  }
+  Result<CompiledModel> CompileFor(const std::string& text, SizeRange range) const {
+    const auto read = [&](std::int64_t size) { return Result<Graph>(At(text, size)); };
+    return CompileOpen(At(text, 1), read, range, options_, Path("open.so"));
+  }
+  std::string RefusalOf(const std::string& text) const {
+    const auto compiled = CompileFor(text, {"N", 1, kMaxSize});
+    EXPECT_EQ(compiled.status().code(), StatusCode::kUnsupported) << compiled.status().message();
+    return compiled.status().message();
+  }
+  void ExpectAllSizesRight(int threads) {
+    options_.target = *Target::Parse("native -num-threads=" + std::to_string(threads));
+    const auto compiled = CompileFor(kClassifier, {"N", 1, kMaxSize});
+    ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+    auto library = ModelLibrary::Open(Path("open.so"));
+    ASSERT_TRUE(library.ok()) << library.status().message();
+    for (std::int64_t size :
+         {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 1}) {
+      SCOPED_TRACE(size);
+      Graph graph = At(kClassifier, size);
+      ASSERT_TRUE(library->FitSize(ValuesOf(graph, graph.inputs())).ok());
+      EXPECT_EQ(library->outputs()[0].type.shape, (std::vector<std::int64_t>{size, 10}));
+      const std::vector<Tensor> inputs = Inputs(graph);
+      const auto source = PartitionLike(std::move(graph), *library);
+      ASSERT_TRUE(source.ok()) << source.status().message();
+      const auto report = Verify(*source, *library, inputs, {});
+      ASSERT_TRUE(report.ok()) << report.status().message();
+      EXPECT_TRUE(report->ok()) << report->Summary();
+    }
+  }
+};
+
+TEST_F(OpenSizes, ResultsOfEverySizeAreTheReferences) { ExpectAllSizesRight(1); }
+TEST_F(OpenSizes, ThreadsShareEntries) { ExpectAllSizesRight(2); }
+
+TEST_F(OpenSizes, OtherSizesAreRefusedBeforeARun) {
+  const auto compiled = CompileFor(kClassifier, {"N", 3, 8});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  EXPECT_THAT(compiled->header, HasSubstr("small_set_size"));
+  EXPECT_THAT(compiled->header, HasSubstr("#define SMALL_INPUT_0_BYTES 32768"));  // 8 entries
+  auto library = ModelLibrary::Open(Path("open.so"));
+  ASSERT_TRUE(library.ok()) << library.status().message();
+  EXPECT_EQ(library->inputs()[0].type.shape[0], 3);
+  for (std::int64_t size : {0, -1, 2, 9}) {
+    EXPECT_THAT(library->SetSize("N", size).message(), HasSubstr("from 3 to 8")) << size;
+  }
+  EXPECT_THAT(library->SetSize("M", 4).message(), HasSubstr("is N"));
+  EXPECT_EQ(library->inputs()[0].type.shape[0], 3);
+
+  auto loaded = SharedLibrary::Open(Path("open.so"));
+  ASSERT_TRUE(loaded.ok());
+  const auto set_size = reinterpret_cast<std::int32_t (*)(const char*, std::int64_t)>(
+      loaded->Symbol("small_set_size"));
+  ASSERT_NE(set_size, nullptr);
+  EXPECT_EQ(set_size("N", 8), 0);
+  EXPECT_EQ(set_size("N", 9), TW_MODEL_WRONG_SIZE);
+  EXPECT_EQ(set_size("N", 0), TW_MODEL_WRONG_SIZE);
+  EXPECT_EQ(set_size("M", 8), TW_MODEL_NO_SUCH_DIMENSION);
+  EXPECT_EQ(set_size(nullptr, 8), TW_MODEL_NULL_POINTER);
+}
+
+TEST_F(OpenSizes, FixedLibrariesHaveNoSize) {
+  ASSERT_TRUE(Compile(At(kClassifier, 1), options_, Path("fixed.so")).ok());
+  auto library = ModelLibrary::Open(Path("fixed.so"));
+  ASSERT_TRUE(library.ok());
+  EXPECT_EQ(library->open_dimension(), nullptr);
+  EXPECT_THAT(library->SetSize("N", 1).message(), HasSubstr("no open dimension"));
+}
+
+TEST_F(OpenSizes, InputsWithoutTheDimensionAreSharedByAllEntries) {
+  constexpr char kScaled[] =
+      R"(def @main(%a: Tensor[(N, 16), float32], %b: Tensor[(1, 16), float32]) {
+  %0 = nn.relu(%b);
+  %1 = exp(%0);
+  add(%a, %1)
+})";
+  const auto compiled = CompileFor(kScaled, {"N", 1, 6});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  auto library = ModelLibrary::Open(Path("open.so"));
+  ASSERT_TRUE(library.ok());
+  ASSERT_TRUE(library->SetSize("N", 5).ok());
+  Graph graph = At(kScaled, 5);
+  const std::vector<Tensor> inputs = Inputs(graph);
+  const auto report = Verify(*PartitionLike(std::move(graph), *library), *library, inputs, {});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_TRUE(report->ok()) << report->Summary();
+}
+
+TEST_F(OpenSizes, OperatorsAcrossEntriesAreRefusedByName) {
+  EXPECT_THAT(RefusalOf("def @main(%data: Tensor[(N, 16), float32]) {\n"
+                        "  %0 = nn.relu(%data);\n  nn.softmax(%0, axis=0)\n}"),
+              HasSubstr("joins its entries"));
+  EXPECT_THAT(RefusalOf("def @main(%data: Tensor[(N, 16), float32]) {\n"
+                        "  transpose(%data, axes=[1, 0])\n}"),
+              HasSubstr("in dimension 1"));
+  EXPECT_THAT(RefusalOf("def @main(%data: Tensor[(N, 16), float32]) {\n"
+                        "  mean(%data, axis=[0], keepdims=True)\n}"),
+              HasSubstr("joins its entries"));
+  EXPECT_THAT(
+      RefusalOf("def @main(%data: Tensor[(N, 16), float32]) {\n"
+                "  add(%data, meta[relay.Constant][0] /* ty=Tensor[(N, 16), float32] */)\n}"),
+      HasSubstr("constant that depends on it"));
+}
+
+TEST_F(OpenSizes, ProductsOfSizesDoNotOverflow) {
+  const auto compiled = CompileFor(
+      "def @main(%data: Tensor[(N, 2147483647), float32]) {\n  nn.relu(%data)\n}", {"N", 1, 65536});
+  EXPECT_EQ(compiled.status().code(), StatusCode::kInvalidArgument) << compiled.status().message();
+}
+
+}  // namespace
+}  // namespace tilewright

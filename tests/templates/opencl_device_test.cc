@@ -1,0 +1,67 @@
+// Kernels of the templates for CUDA as OpenCL C, on the OpenCL device of this machine (PoCL),
+// against the reference. bench/simt_check --device opencl:0 does the same for random configs.
+
+#include <gtest/gtest.h>
+
+#include "src/schedule/lower/lower.h"
+#include "src/schedule/tolerance.h"
+#include "src/templates/limits.h"
+#include "src/tensor/reference/reference.h"
+#include "tests/support/built_in.h"
+#include "tests/support/opencl.h"
+#include "tests/templates/device_kernel.h"
+#include "tests/templates/kernel_runner.h"
+
+namespace tilewright {
+namespace {
+
+struct OpenClCase {
+  const char* workload;
+  const char* epilogue;
+};
+constexpr OpenClCase kOpenClCases[] = {
+    {"dense(float32[40,48]MK,float32[24,48]NK)->float32", "add(channel:float32);relu"},
+    {"dense(int8[8,32]MK,int8[24,32]NK)->int32",
+     "add(channel:int32);shift_right(4);clip(-127,127);cast(int8)"},
+    {"batch_matmul(float16[2,8,24]BMK,float16[2,12,24]BNK)->float16", "relu"},
+    {"conv2d(float32[1,8,9,9]NCHW,float32[12,8,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
+     "add(channel:float32);sigmoid"},
+};
+
+class OpenClTemplates : public testing::TestWithParam<OpenClCase> {};
+
+TEST_P(OpenClTemplates, DefaultConfigsEqualTheReference) {
+  if (const std::string why = WhyNoOpenCl(); !why.empty()) GTEST_SKIP() << why;
+  auto device = DeviceKernelRunner::OpenOpenCl(0);
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  (*device)->ExecuteAll();
+  const Target target = *Target::Parse("opencl");
+  const auto workload = Workload::Parse(GetParam().workload);
+  ASSERT_TRUE(workload.ok()) << workload.status().message();
+  const Epilogue epilogue = *Epilogue::Parse(GetParam().epilogue);
+  const AnchorData data = MakeAnchorData(*workload, epilogue, 11);
+  std::vector<const Tensor*> operands;
+  for (const Tensor& operand : data.operands) operands.push_back(&operand);
+  const auto expected = EvaluateAnchor(*workload, epilogue, data.data, data.weight, operands);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  int checked = 0;
+  for (const TemplateEntry* entry : BuiltInTemplates().For(*workload, target)) {
+    SCOPED_TRACE(entry->key);
+    const auto config = entry->default_config(*workload, target);
+    ASSERT_TRUE(config.ok()) << config.status().message();
+    const auto kernel = ApplyTemplate(*entry, *workload, epilogue, target, *config);
+    ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+    const auto program = Lower(kernel->schedule, "tw_kernel", LowerLimitsFor(target));
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    const auto result = RunProgram(*workload, epilogue, target, *program, kernel->layouts, data);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    EXPECT_TRUE(Compare(*result, *expected, ToleranceOf(*program)).ok);
+    ++checked;
+  }
+  EXPECT_GT(checked, 0);
+  ExecuteGpuKernelsBy({});
+}
+INSTANTIATE_TEST_SUITE_P(Small, OpenClTemplates, testing::ValuesIn(kOpenClCases));
+
+}  // namespace
+}  // namespace tilewright
