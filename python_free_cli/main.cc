@@ -2,6 +2,7 @@
 #include <csignal>
 
 #include "python_free_cli/arguments/extension_arguments.h"
+#include "python_free_cli/arguments/output_check.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/end_command.h"
 #include "python_free_cli/print.h"
@@ -36,8 +37,8 @@ int RunProgram(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {  // the argument parser reports errors and help this way
     return cli::CheckOutput(cli::EndParsing(app, error));
   }
-  if (const tilewright::Status folders = cli::CheckOutputFolders(app); !folders.ok()) {
-    cli::PrintErr("tilewright: {}\n", folders.message());
+  if (const tilewright::Status outputs = cli::CheckOutputs(app); !outputs.ok()) {
+    cli::PrintErr("tilewright: {}\n", outputs.message());
     return cli::kExitBadInput;
   }
   for (const auto& command : commands) {

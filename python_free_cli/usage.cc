@@ -8,14 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <filesystem>
 #include <numeric>
 #include <sstream>
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/print.h"
 #include "src/base/printable.h"
-#include "src/base/shell/quote.h"
 #include "src/base/strings.h"
 #include "src/session/text_table.h"
 
@@ -152,16 +150,6 @@ std::string Reworded(const CLI::App& deepest, const CLI::ParseError& error) {
          fmt::format("{}", fmt::join(choices, ", ")) + DidYouMean(value, choices);
 }
 
-void OutputsOf(const CLI::App& app, std::vector<std::string>& paths) {
-  for (const CLI::Option* option : app.get_options()) {
-    const auto& names = option->get_lnames();
-    const bool output = std::ranges::find(names, "output") != names.end() ||
-                        std::ranges::find(names, "into") != names.end();
-    if (output && option->count() > 0) paths.push_back(option->results().front());
-  }
-  for (const CLI::App* sub : app.get_subcommands()) OutputsOf(*sub, paths);
-}
-
 }  // namespace
 
 std::vector<std::string> CommandNames(const CLI::App& app) {
@@ -232,20 +220,6 @@ int EndParsing(const CLI::App& app, const CLI::ParseError& error) {
   if (text.empty()) text = Reworded(*deepest, error);
   PrintErr("{}: {}\nTry `{} --help`.\n", FullNameOf(deepest), text, FullNameOf(deepest));
   return kExitBadInput;
-}
-
-Status CheckOutputFolders(const CLI::App& app) {
-  std::vector<std::string> paths;
-  OutputsOf(app, paths);
-  for (std::string path : paths) {
-    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    const auto folder = std::filesystem::path(path).parent_path();
-    std::error_code failed;
-    if (folder.empty() || std::filesystem::is_directory(folder, failed)) continue;
-    return InvalidArgument("output '" + path + "': there is no folder " + folder.string() +
-                           "; make it first (mkdir -p " + ShellWord(folder.string()) + ")");
-  }
-  return {};
 }
 
 }  // namespace tilewright::cli

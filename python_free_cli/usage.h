@@ -44,8 +44,4 @@ void TakeOneValueEach(CLI::App& app);
 /// otherwise the error and suggestions to standard error. Returns the exit code.
 int EndParsing(const CLI::App& app, const CLI::ParseError& error);
 
-/// Checks before the work begins that the folders of --output and --into exist.
-/// Errors: kInvalidArgument.
-Status CheckOutputFolders(const CLI::App& app);
-
 }  // namespace tilewright::cli

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
+#include "python_free_cli/arguments/output_check.h"
 #include "python_free_cli/arguments/reject_options.h"
 #include "python_free_cli/command.h"
 #include "src/base/files/file.h"
@@ -37,6 +39,7 @@ class UsageTest : public testing::Test {
     tune->add_option("--trials", trials_, "Trials of the job");
     tune->add_option("-o,--output", output_, "Where to");
     tune->add_flag("--json", json_, "Prints JSON");
+    tune->add_option("file", file_, "What to read");
   }
 
   /// Returns the message of EndParsing for a line; empty if the line is valid.
@@ -53,7 +56,7 @@ class UsageTest : public testing::Test {
   }
 
   CLI::App app_{"Says what it is", "program"};
-  std::string strategy_ = "model", output_;
+  std::string strategy_ = "model", output_, file_;
   int trials_ = 100;
   bool json_ = false;
 };
@@ -157,11 +160,36 @@ TEST_F(UsageTest, FoldersOfOutputsMustBeThere) {
   const auto folder = ScopedTempDir::Create("program-test");
   ASSERT_TRUE(folder.ok());
   ASSERT_EQ(Said("tune -o " + folder->path() + "/new.db"), "");
-  EXPECT_TRUE(CheckOutputFolders(app_).ok());
+  EXPECT_TRUE(CheckOutputs(app_).ok());
   ASSERT_EQ(Said("tune -o " + folder->path() + "/a/new.db"), "");
-  const Status missing = CheckOutputFolders(app_);
+  const Status missing = CheckOutputs(app_);
   EXPECT_EQ(missing.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(missing.message(), HasSubstr("there is no folder " + folder->path() + "/a; make it"));
+}
+
+TEST_F(UsageTest, OutputsDoNotReplaceInputsAndFilesOfOtherKinds) {
+  const auto folder = ScopedTempDir::Create("program-test");
+  ASSERT_TRUE(folder.ok());
+  const auto in = [&folder](const std::string& name) { return folder->path() + "/" + name; };
+  ASSERT_TRUE(WriteFile(in("list.txt"), "some text").ok());
+  ASSERT_TRUE(WriteFile(in("store.db"), std::string("SQLite format 3\0 and pages", 26)).ok());
+  ASSERT_TRUE(WriteFile(in("old.so"), "\177ELF and code").ok());
+  std::filesystem::create_symlink(in("list.txt"), in("link"));
+  const auto message = [&](const std::string& line) {
+    EXPECT_EQ(Said(line), "");
+    return CheckOutputs(app_).message();
+  };
+  EXPECT_EQ(message("tune -o " + in("list.txt")), "") << "a text of an earlier run";
+  for (const std::string& input :
+       {in("list.txt"), in("list.txt#2"), in("link"), "x," + in("link")}) {
+    EXPECT_THAT(message("tune " + input + " -o " + in("list.txt")),
+                HasSubstr("list.txt': is a file that this command reads"));
+  }
+  EXPECT_THAT(message("tune -o " + in("store.db")),
+              HasSubstr("store.db': is a record store (SQLite), which `tune` does not replace"));
+  EXPECT_THAT(message("tune -o " + in("old.so")), HasSubstr("which `tune` does not replace"));
+  app_.get_subcommand("tune")->name("compile");
+  EXPECT_EQ(message("compile -o " + in("old.so")), "");
 }
 
 TEST_F(UsageTest, OptionsWithoutMeaningAreRefusedWhereTheyAreGiven) {
