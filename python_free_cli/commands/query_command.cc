@@ -40,8 +40,8 @@
 #include "src/target/device.h"
 #include "src/target/short_target.h"
 #include "src/templates/device.h"
-#include "src/templates/kernel_json.h"
 #include "src/templates/open/open_template.h"
+#include "src/templates/text/kernel_json.h"
 #include "src/tensor/open_workload.h"
 
 namespace tilewright::cli {

@@ -17,10 +17,14 @@ namespace {
 
 /// The tables themselves, and the places that create registries from them: those of the command
 /// line, of the C interface and of the tuner's library.
-constexpr std::array<std::string_view, 7> kMakers = {
-    "src/templates/registry.cc", "src/templates/registry.h", "search/strategies/registry.cc",
-    "search/registry.h",         "src/plugins/registries.h", "src/capi/catalog.h",
-    "src/tuner/data.h"};
+constexpr std::array<std::string_view, 8> kMakers = {"src/templates/built_in/built_in.cc",
+                                                     "src/templates/registry.cc",
+                                                     "src/templates/registry.h",
+                                                     "search/strategies/registry.cc",
+                                                     "search/registry.h",
+                                                     "src/plugins/registries.h",
+                                                     "src/capi/catalog.h",
+                                                     "src/tuner/data.h"};
 
 const std::regex& Makes() {
   static const std::regex made(
