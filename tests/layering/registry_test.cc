@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "src/base/files/file.h"
+#include "src/base/strings.h"
 
 namespace tilewright {
 namespace {
@@ -32,6 +33,11 @@ const std::regex& Makes() {
   return made;
 }
 
+/// Fast filter for lines that may match, because regular expressions are slow.
+bool MayMake(std::string_view line) {
+  return line.find("BuiltIn()") != line.npos || line.find("Registry ") != line.npos;
+}
+
 TEST(RegistryLayeringTest, TheTablesAreMadeAtTheStartAlone) {
   const std::filesystem::path root = TILEWRIGHT_SOURCE_DIR;
   std::size_t seen = 0;
@@ -43,8 +49,11 @@ TEST(RegistryLayeringTest, TheTablesAreMadeAtTheStartAlone) {
       if (std::ranges::count(kMakers, path) > 0) continue;
       const auto text = ReadFile(entry.path().string());
       ASSERT_TRUE(text.ok()) << text.status().message();
-      EXPECT_FALSE(std::regex_search(*text, Makes())) << path;
       ++seen;
+      for (const std::string& line : Split(*text, '\n')) {
+        if (!MayMake(line)) continue;
+        EXPECT_FALSE(std::regex_search(line, Makes())) << path << ": " << line;
+      }
     }
   }
   EXPECT_GT(seen, 500U);
@@ -55,6 +64,7 @@ TEST(RegistryLayeringTest, FindsWhatItIsAfter) {
        {"auto all = TemplateRegistry::BuiltIn();", "static const TemplateRegistry templates;",
         "static search::StrategyRegistry strategies = Make();"}) {
     EXPECT_TRUE(std::regex_search(line, Makes())) << line;
+    EXPECT_TRUE(MayMake(line)) << line;
   }
   EXPECT_FALSE(std::regex_search("const TemplateRegistry& templates_;", Makes()));
 }
