@@ -21,6 +21,7 @@
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/templates/open/open_template.h"
+#include "src/templates/template_keys.h"
 #include "src/templates/text/text_template.h"
 
 namespace tilewright::records {

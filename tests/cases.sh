@@ -2,6 +2,7 @@
 # cases.sh PROGRAM PART PARTS REPORT [FILTER]: runs every PARTS-th case of a GoogleTest program,
 # beginning with the PART-th, in one process. FILTER: runs only cases that match this GoogleTest
 # pattern.
+# CASES_WITHOUT, in the environment: further patterns, of cases that do not run.
 # A case that ends the process, or takes longer than CASE_TIMEOUT seconds (300), has failed. The
 # cases after it run in a new process. Prints the output of failed and skipped cases, and writes
 # these lines to REPORT, separated by tabs:
@@ -12,6 +13,12 @@
 set -uo pipefail
 program=$1 part=$2 parts=$3 report=$4 filter=${5:-*}
 limit=${CASE_TIMEOUT:-300}
+if [ -n "${CASES_WITHOUT:-}" ]; then
+  case $filter in
+    *-*) filter+=:$CASES_WITHOUT ;;
+    *) filter+=-$CASES_WITHOUT ;;
+  esac
+fi
 mkdir -p "$(dirname "$report")"
 rm -f "$report"
 

@@ -13,7 +13,7 @@
 namespace tilewright::measure::fleet {
 namespace {
 
-constexpr double kTickSeconds = 0.1;
+constexpr double kWorkerTickSeconds = 0.1;
 constexpr double kGraceSeconds = 1.5;  // after the broker's lease; then the broker has redelivered
                                        // the order
 
@@ -74,7 +74,7 @@ void WorkerCore::Close() {
 void WorkerCore::Poll(double seconds) {
   constexpr int kMaxAtOnce = 1024;
   const double due = executor_.next_event() - clock_.MonotonicSeconds();
-  double wait = std::max(0.0, std::min({seconds, kTickSeconds, due}));
+  double wait = std::max(0.0, std::min({seconds, kWorkerTickSeconds, due}));
   for (int i = 0; i < kMaxAtOnce; ++i) {
     const auto incoming = broker_.Next(wait);
     if (!incoming) break;
@@ -83,7 +83,7 @@ void WorkerCore::Poll(double seconds) {
   }
   TakeDone();
   const double now = clock_.MonotonicSeconds();
-  if (ticked_at_ < 0 || now - ticked_at_ >= kTickSeconds) Tick();
+  if (ticked_at_ < 0 || now - ticked_at_ >= kWorkerTickSeconds) Tick();
   if (heartbeat_due_) PublishHeartbeats();
   Fetch(measure_, now);
   Fetch(build_, now);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "python_free_cli/answer_table.h"
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
@@ -22,6 +21,7 @@
 #include "src/base/json.h"
 #include "src/base/printable.h"
 #include "src/base/text/plural.h"
+#include "src/report/answer_text.h"
 #include "src/session/format.h"
 #include "src/session/names.h"
 #include "src/session/tasks.h"
@@ -459,7 +459,7 @@ Result<int> PackageCommand::Query() {
   TW_ASSIGN_OR_RETURN(const auto device, DeviceFor(target));
   Json out = Json::array();
   const std::vector<std::string> names = session::DistinctNames(tasks);
-  AnswerTable table;
+  report::AnswerTable table;
   bool missed = false;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const search::TuneTask& task = tasks[i];
@@ -474,7 +474,7 @@ Result<int> PackageCommand::Query() {
     out.push_back(records::AnswerJson(answer, request.workload, key, target.ToString()));
     if (json_) continue;
     if (tasks.size() == 1) {
-      PrintAnswer(names[i], request.workload, target, answer);
+      WriteText(report::AnswerText(names[i], request.workload, target, answer));
     } else {
       table.Add(names[i], request.workload, answer);
     }
@@ -482,7 +482,7 @@ Result<int> PackageCommand::Query() {
   if (json_) {
     PrintJson({{"answers", out}});
   } else if (tasks.size() != 1) {
-    table.Print(target);
+    WriteText(table.Text(target, OutputColumns()));
   }
   return missed ? kExitFailed : kExitDone;
 }

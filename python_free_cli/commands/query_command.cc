@@ -9,7 +9,6 @@
 #include <map>
 #include <optional>
 
-#include "python_free_cli/answer_table.h"
 #include "python_free_cli/arguments/command_line.h"
 #include "python_free_cli/arguments/float_error.h"
 #include "python_free_cli/arguments/reject_options.h"
@@ -28,6 +27,7 @@
 #include "src/base/shell/quote.h"
 #include "src/base/strings.h"
 #include "src/base/text/plural.h"
+#include "src/report/answer_text.h"
 #include "src/session/device_choice.h"
 #include "src/session/format.h"
 #include "src/session/imported_hint.h"
@@ -40,8 +40,8 @@
 #include "src/target/device.h"
 #include "src/target/short_target.h"
 #include "src/templates/device.h"
-#include "src/templates/kernel_json.h"
 #include "src/templates/open/open_template.h"
+#include "src/templates/text/kernel_json.h"
 #include "src/tensor/open_workload.h"
 
 namespace tilewright::cli {
@@ -273,13 +273,13 @@ class QueryCommand final : public Command {
       return one.workload.has_value() ? &*one.workload : nullptr;
     };
     if (asked.size() == 1) {
-      return PrintAnswer(asked[0].name, workload(asked[0]), target, answers[0]);
+      return WriteText(report::AnswerText(asked[0].name, workload(asked[0]), target, answers[0]));
     }
-    AnswerTable table;
+    report::AnswerTable table;
     for (std::size_t i = 0; i < asked.size(); ++i) {
       table.Add(asked[i].name, workload(asked[i]), answers[i]);
     }
-    table.Print(target);
+    WriteText(table.Text(target, OutputColumns()));
   }
 
   static void PrintSums(const MetricSums& sums) {

@@ -52,11 +52,11 @@
 #include "src/session/open_task.h"
 #include "src/session/session.h"
 #include "src/session/target.h"
+#include "src/session/tune_job.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/device.h"
 #include "src/templates/text/text_template.h"
-#include "src/templates/vta/vta_target.h"
 
 namespace tilewright::cli {
 namespace {
@@ -175,7 +175,10 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(runner_.Connect(settings.target));
     command_target_ = settings.target;
     TW_ASSIGN_OR_RETURN(auto target, ChooseTarget(settings));
-    TW_ASSIGN_OR_RETURN(auto tasks, LoadTasks(settings, target));
+    TW_ASSIGN_OR_RETURN(
+        auto tasks,
+        session::TasksOfJob(templates(), settings, target,
+                            {.fuse_residuals = !no_fuse_residuals_, .groups = groups_}, PrintNote));
     float_error_.value = settings.float_error;
     const TemplateRegistry& allowed = float_error_.Choose(templates());
     const std::size_t all_tasks = tasks.size();
@@ -212,7 +215,7 @@ class TuneCommand final : public Command {
   Result<Target> ChooseTarget(search::JobSettings& settings) const {
     TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(settings.target, settings.threads,
                                                           vta_config_, libraries_, PrintNote));
-    TW_RETURN_IF_ERROR(ChooseMetric(settings, target));
+    TW_RETURN_IF_ERROR(session::ChooseMetric(settings, target));
     TW_RETURN_IF_ERROR(session::CheckResiduals(target, no_fuse_residuals_));
     TW_RETURN_IF_ERROR(CheckThreadsHere(target));
     if (!LibrariesOf(target).empty()) {
@@ -226,34 +229,6 @@ class TuneCommand final : public Command {
     if (!Target::Parse(settings.target).ok()) settings.target = target.ToString();
     if (!fleet_.connected()) TW_RETURN_IF_ERROR(device_.CheckRuns(target));
     return target;
-  }
-
-  /// Returns the tasks of the job's model, and with --groups its groups without an anchor.
-  Result<std::vector<search::TuneTask>> LoadTasks(search::JobSettings& settings,
-                                                  const Target& target) const {
-    const session::ModelOptions model{
-        {settings.shape, settings.dim, settings.value}, settings.requantize, settings.precision};
-    TW_ASSIGN_OR_RETURN(const auto sources, model.Sources(settings.graph));
-    TW_ASSIGN_OR_RETURN(auto tasks,
-                        session::TasksOfShapeVariants(sources, target, !no_fuse_residuals_));
-    for (const ModelSource& source : sources) {
-      if (!groups_) break;
-      constexpr double kMinShare = 0.005;  // of the network's time
-      TW_ASSIGN_OR_RETURN(auto more,
-                          session::GroupTasksOfFile(templates(), source, target, kMinShare));
-      for (search::TuneTask& task : more) {
-        const bool known = std::ranges::any_of(tasks, [&](const search::TuneTask& other) {
-          return other.task.workload == task.task.workload;
-        });
-        if (!known) tasks.push_back(std::move(task));
-      }
-    }
-    if (DeviceTraitsOf(target).has_host_fallback) {
-      settings.target = target.ToString();  // includes the design itself
-      session::AssignToHost(templates(), tasks, PrintNote);
-      if (tasks.empty()) return Unsupported(settings.graph + ": no task for " + target.kind_name());
-    }
-    return tasks;
   }
 
   bool elsewhere() const { return runner_.elsewhere() || fleet_.connected(); }
@@ -549,25 +524,6 @@ class TuneCommand final : public Command {
       return InvalidArgument("no limit given (--trials, --budget or --deadline)");
     }
     return settings;
-  }
-
-  /// Sets the metric of the target: the first metric, which can be chosen for a simulator. A single
-  /// metric needs no front.
-  static Status ChooseMetric(search::JobSettings& settings, Target& target) {
-    if (settings.metric.empty()) return {};
-    const std::string& first = settings.metric.front();
-    const std::string own = MetricOf(target);
-    if (first != own && IsSimulated(target)) {
-      if (!target.Option("metric").empty()) {
-        return InvalidArgument("--metric: " + first + " first, but the target has -metric=" + own);
-      }
-      target.SetOption("metric", first);
-      const auto known = DeviceFor(target);
-      if (!known.ok()) return known.status().WithContext("--metric");
-      settings.target = target.ToString();
-    }
-    if (settings.metric.size() == 1 && first == MetricOf(target)) settings.metric.clear();
-    return {};
   }
 
   CLI::App* app_ = nullptr;

@@ -98,7 +98,7 @@ Status FromWorkload(const AutotvmValue& workload, Arguments& args) {
 }
 
 /// Returns the suffix of the task names of a device.
-std::string Family(const AutotvmTarget& target) {
+std::string FamilyOf(const AutotvmTarget& target) {
   const std::vector<std::string> keys = target.keys();
   const auto has = [&keys](std::string_view key) { return std::ranges::count(keys, key) > 0; };
   if (has("arm_cpu")) return "arm_cpu";
@@ -162,7 +162,7 @@ Status Upgrade(const std::string& family, std::string_view legacy_template,
 Status UpgradeLegacyTask(const AutotvmTarget& target, std::string_view legacy_template,
                          const AutotvmValue& workload, std::string& name, Arguments& args) {
   const std::string old = name;
-  const Status status = Upgrade(Family(target), legacy_template, workload, name, args);
+  const Status status = Upgrade(FamilyOf(target), legacy_template, workload, name, args);
   if (status.ok()) return status;
   return status.WithContext("task '" + old + "' (" + std::string(legacy_template) +
                             ") of format 0.1 on " + target.kind());

@@ -124,7 +124,7 @@ Result<Workload> Unblocked(const Workload& w) {
 }
 
 /// Returns the arguments after data and weight.
-Result<std::vector<std::string>> Arguments(const Workload& w, Form form) {
+Result<std::vector<std::string>> ArgumentTexts(const Workload& w, Form form) {
   const std::string strides = Tuple(w.strides), padding = Tuple(w.padding);
   const std::string dilation = Tuple(w.dilation), groups = fmt::format("{}", w.groups);
   const std::string dtype = fmt::format("'{}'", DataTypeName(w.out_dtype));
@@ -499,7 +499,7 @@ Result<std::string> AutotvmTuple(const Workload& workload, std::string_view task
     }
   }
   if (IsElementwise(task->form)) w.data.dtype = w.weight.dtype = kInt32;  // as widened
-  TW_ASSIGN_OR_RETURN(auto arguments, Arguments(w, task->form));
+  TW_ASSIGN_OR_RETURN(auto arguments, ArgumentTexts(w, task->form));
   std::string text =
       fmt::format("('{}', {}, {}", task_name, TensorText(w.data), TensorText(w.weight));
   for (const std::string& argument : arguments) text += ", " + argument;

@@ -5,6 +5,7 @@
 #include "records/copy.h"
 #include "records/validation/schedules.h"
 #include "src/templates/open/open_template.h"
+#include "src/templates/template_keys.h"
 #include "src/templates/text/text_template.h"
 
 namespace tilewright::records {

@@ -2,9 +2,8 @@
 // results are cached.
 
 #include "records/store_impl.h"
-#include "src/templates/open/open_task.h"
 #include "src/templates/registry.h"
-#include "src/templates/text/schedule_text.h"
+#include "src/templates/template_keys.h"
 
 namespace tilewright::records {
 namespace {

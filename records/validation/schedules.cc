@@ -5,6 +5,7 @@
 #include "records/sqlite.h"
 #include "src/templates/open/open_template.h"
 #include "src/templates/registry.h"
+#include "src/templates/template_keys.h"
 
 namespace tilewright::records {
 namespace {

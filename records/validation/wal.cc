@@ -13,7 +13,7 @@
 namespace tilewright::records {
 namespace {
 
-constexpr std::size_t kHeaderBytes = 32, kFrameHeaderBytes = 24;
+constexpr std::size_t kWalHeaderBytes = 32, kFrameHeaderBytes = 24;
 constexpr std::int64_t kMaxWalBytes = std::int64_t{1} << 31;
 // One poll may see a frame half written; a repeated poll a moment later sees it complete.
 constexpr int kLooks = 3;
@@ -75,7 +75,7 @@ Result<std::string> InspectWal(const std::string& store) {
   if (read.status().code() == StatusCode::kNotFound) return std::string();
   TW_RETURN_IF_ERROR(read);
   const std::string_view log = *read;
-  if (log.size() < kHeaderBytes) return std::string();
+  if (log.size() < kWalHeaderBytes) return std::string();
   constexpr std::uint32_t kMagic = 0x377f0682;  // the last bit selects sums of big-endian words
   const std::uint32_t magic = BigEndian(log, 0);
   WalSum sum((magic & 1) != 0);
@@ -88,7 +88,7 @@ Result<std::string> InspectWal(const std::string& store) {
   const std::string_view salts = log.substr(16, 8);
   const std::size_t frame = kFrameHeaderBytes + page;
   const auto is_of_this_log = [&](std::size_t at) { return log.substr(at + 8, 8) == salts; };
-  std::size_t at = kHeaderBytes, whole = 0;
+  std::size_t at = kWalHeaderBytes, whole = 0;
   for (; at + frame <= log.size(); at += frame, ++whole) {
     sum.Add(log.substr(at, 8));
     sum.Add(log.substr(at + kFrameHeaderBytes, page));

@@ -7,7 +7,7 @@
 #include "src/base/json.h"
 #include "src/capi/answer.h"
 #include "src/capi/boundary.h"
-#include "src/templates/kernel_json.h"
+#include "src/templates/text/kernel_json.h"
 
 struct tw_kernel {
   tilewright::Json root;

@@ -23,7 +23,7 @@
 #include "src/session/names.h"
 #include "src/session/text_table.h"
 #include "src/target/device.h"
-#include "src/templates/text/schedule_text.h"
+#include "src/templates/template_keys.h"
 #include "src/templates/vta/vta_target.h"
 
 namespace tilewright::session {

@@ -16,7 +16,7 @@
 #include "src/base/math.h"
 #include "src/ir/visit.h"
 #include "src/target/cpu.h"
-#include "src/templates/cpu/matmul_tile.h"
+#include "src/templates/matmul_tile.h"
 #include "src/templates/row_schedule.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"

@@ -7,7 +7,7 @@
 #include "src/schedule/dot.h"
 #include "src/target/cpu.h"
 #include "src/target/device.h"
-#include "src/templates/cuda/fixed_schedule.h"
+#include "src/templates/fixed_grid_schedule.h"
 #include "src/templates/fixed_schedule.h"
 #include "src/templates/registry.h"
 #include "src/templates/row_schedule.h"
@@ -178,7 +178,7 @@ Result<Schedule> FixedSchedule(Compute compute, const Target& target) {
   if (!DeviceTraitsOf(target).launches_grids) return FlatSchedule(std::move(compute), target, {});
   Schedule schedule(std::move(compute));
   InlineElementwise(schedule);
-  ScheduleFixedForCuda(schedule, FinishedReduction(schedule));
+  ScheduleFixedGrid(schedule, FinishedReduction(schedule));
   TW_RETURN_IF_ERROR(schedule.status());
   return schedule;
 }

@@ -2,7 +2,7 @@
 
 #include "src/target/device.h"
 #include "src/target/library.h"
-#include "src/templates/cuda/fixed_schedule.h"
+#include "src/templates/fixed_grid_schedule.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
 
@@ -27,7 +27,7 @@ TwLibraryShape ShapeOf(const Workload& w, std::int64_t kind) {
 
 Status ScheduleRest(Schedule& s, const Target& target) {
   if (DeviceTraitsOf(target).launches_grids) {
-    ScheduleFixedForCuda(s, StageId());
+    ScheduleFixedGrid(s, StageId());
     return {};
   }
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));

@@ -13,7 +13,7 @@
 #include "src/schedule/lower/lower.h"
 #include "src/schedule/lower/recurrence_loop.h"
 #include "src/target/cpu.h"
-#include "src/templates/cpu/matmul_tile.h"
+#include "src/templates/matmul_tile.h"
 #include "src/templates/row_schedule.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"

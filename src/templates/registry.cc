@@ -1,4 +1,4 @@
-// The built-in templates, and which of them serve a workload, in the order of preference.
+// Which templates serve a workload, in the order of preference.
 
 #include "src/templates/registry.h"
 
@@ -7,12 +7,7 @@
 #include "src/base/plugin_key.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
-#include "src/templates/auto/templates.h"
-#include "src/templates/cpu/templates.h"
-#include "src/templates/cuda/templates.h"
-#include "src/templates/open/open_task.h"
-#include "src/templates/text/schedule_text.h"
-#include "src/templates/vta/templates.h"
+#include "src/templates/template_keys.h"
 
 namespace tilewright {
 
@@ -22,21 +17,6 @@ TemplateEntry LoopTemplate(std::string_view key, int version, std::string_view d
                            decltype(TemplateEntry::default_config) default_config,
                            decltype(TemplateEntry::apply) apply) {
   return {key, version, device, knobs, refuses, define_space, default_config, apply};
-}
-
-TemplateRegistry TemplateRegistry::BuiltIn() {
-  TemplateRegistry registry;
-  for (const std::span<const TemplateMaker> makers : {std::span<const TemplateMaker>(kCpuTemplates),
-                                                      {kCudaTemplates},
-                                                      {kVtaTemplates},
-                                                      {kAutoTemplates}}) {
-    for (const TemplateMaker make : makers) {
-      registry.entries_.push_back(make());
-      registry.preference_.push_back(registry.entries_.back().key);
-    }
-  }
-  std::ranges::sort(registry.entries_, {}, &TemplateEntry::key);
-  return registry;
 }
 
 Status TemplateRegistry::Add(const TemplateEntry& entry) {
@@ -113,6 +93,14 @@ std::string TemplateUnavailableReason(const TemplateRegistry& templates, std::st
     return name + " is an open task that is not here: give the store that it is in";
   }
   return IsPluginKey(key) ? name + " is of a plugin that is not loaded" : "no " + name;
+}
+
+Result<const TemplateEntry*> EntryToBuild(const TemplateRegistry& templates,
+                                          const Candidate& candidate) {
+  const TemplateEntry* entry = templates.Find(candidate.template_key);
+  if (entry != nullptr && entry->version == candidate.template_version) return entry;
+  return Unsupported(
+      TemplateUnavailableReason(templates, candidate.template_key, candidate.template_version));
 }
 
 Result<Kernel> ApplyTemplate(const TemplateEntry& entry, const Workload& workload,

@@ -10,6 +10,7 @@
 #include "src/base/callback.h"
 #include "src/schedule/schedule.h"
 #include "src/space/config.h"
+#include "src/space/trial.h"
 #include "src/tensor/workload.h"
 #include "src/vta/stream_builder.h"
 
@@ -87,7 +88,7 @@ using TemplateMaker = TemplateEntry (*)();
 /// a program and passed on; pointers to its entries are valid while it lives and nothing is added.
 class TemplateRegistry {
  public:
-  /// Registry of the built-in templates.
+  /// Registry of the built-in templates (built_in/built_in.cc).
   static TemplateRegistry BuiltIn();
   /// Adds a template of a plugin or text or, to an empty registry, a built-in one. It comes last in
   /// the order of preference. All that the entry points to has to outlive the registry.
@@ -125,6 +126,10 @@ class TemplateRegistry {
 /// exist, or has another version.
 std::string TemplateUnavailableReason(const TemplateRegistry& templates, std::string_view key,
                                       int version);
+/// Returns the template that builds a candidate.
+/// Errors: kUnsupported if the registry lacks it or has another version.
+Result<const TemplateEntry*> EntryToBuild(const TemplateRegistry& templates,
+                                          const Candidate& candidate);
 /// Reason why no template serves a workload on a VTA: the refusals of the templates of its
 /// operator, or that it has none.
 std::string VtaRefusalOf(const TemplateRegistry& templates, const Workload& workload,

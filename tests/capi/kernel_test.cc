@@ -6,7 +6,7 @@
 #include <string>
 
 #include "src/base/json.h"
-#include "src/templates/kernel_json.h"
+#include "src/templates/text/kernel_json.h"
 #include "tests/capi/capi_fixture.h"
 #include "tests/support/built_in.h"
 

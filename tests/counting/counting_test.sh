@@ -44,6 +44,12 @@ count
 count
 total 2 0 0 | expect
 
+# Cases that a run leaves out are not counted, beside those that the filter leaves out.
+{ part rest 1 1 '*' 'CASES_WITHOUT=MadeUp.*:All/*' && part more 1 1 '-MadeUp.*:All/*' CASES_WITHOUT=AtTheEnd.First
+} >CTestTestfile.cmake
+count
+total 3 0 0 | expect
+
 # Programs that fail after all cases have passed, before the first case, and before they can list
 # any.
 { part end 1 1 AtTheEnd.* MADE_UP_END=1 && part none 1 1 AtTheEnd.* MADE_UP_NONE=1 &&

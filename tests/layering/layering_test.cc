@@ -150,11 +150,34 @@ TEST(LayeringTest, FolderEdgesHaveNoCycle) {
   Edges edges = ReadEdges("folder_edges.txt");
   // An operator has an expression among its attributes, and an expression has types of tensors.
   EXPECT_EQ(edges["src/tensor"].erase("src/tensor/expression"), 1U);
+  // Fingerprint and metric of trials on a VTA depend on its target, as its templates do.
+  EXPECT_EQ(edges["src/templates"].erase("src/templates/vta"), 1U);
   // The store opens databases, checks and answers with these parts, and they work on its rows.
   for (const char* part : {"records/autotvm", "records/front", "records/validation"}) {
     EXPECT_EQ(edges["records"].erase(part), 1U) << part;
   }
   ExpectNoCycle(edges);
+}
+
+// Two folders of a module that include each other are one folder for a reader. No others do.
+TEST(LayeringTest, OnlyThesePairsOfFoldersIncludeEachOther) {
+  const Edges modules = AllowedEdges();
+  std::set<std::pair<std::string, std::string>> edges;
+  for (const Include& include : AllIncludes()) {
+    const std::string from = FolderOf(include.file), to = FolderOf(include.header);
+    if (include.quoted && from != to && ModuleOf(to, modules) == include.from) {
+      edges.emplace(from, to);
+    }
+  }
+  EXPECT_GT(edges.size(), 100U);
+  std::set<std::string> pairs;
+  for (const auto& [from, to] : edges) {
+    if (from < to && edges.contains({to, from})) pairs.insert(from + " " + to);
+  }
+  EXPECT_EQ(pairs, (std::set<std::string>{
+                       "python_free_cli python_free_cli/arguments", "records records/autotvm",
+                       "records records/front", "records records/validation",
+                       "src/templates src/templates/vta", "src/tensor src/tensor/expression"}));
 }
 
 // A foreign library can be replaced only if a single module uses it.

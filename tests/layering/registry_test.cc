@@ -11,21 +11,31 @@
 #include <string_view>
 
 #include "src/base/files/file.h"
+#include "src/base/strings.h"
 
 namespace tilewright {
 namespace {
 
 /// The tables themselves, and the places that create registries from them: those of the command
 /// line, of the C interface and of the tuner's library.
-constexpr std::array<std::string_view, 7> kMakers = {
-    "src/templates/registry.cc", "src/templates/registry.h", "search/strategies/registry.cc",
-    "search/registry.h",         "src/plugins/registries.h", "src/capi/catalog.h",
-    "src/tuner/data.h"};
+constexpr std::array<std::string_view, 8> kMakers = {"src/templates/built_in/built_in.cc",
+                                                     "src/templates/registry.cc",
+                                                     "src/templates/registry.h",
+                                                     "search/strategies/registry.cc",
+                                                     "search/registry.h",
+                                                     "src/plugins/registries.h",
+                                                     "src/capi/catalog.h",
+                                                     "src/tuner/data.h"};
 
 const std::regex& Makes() {
   static const std::regex made(
       R"re(\bBuiltIn\(\)|\bstatic (const )?(search::)?(Template|Strategy)Registry [\w]+( =|;|\{))re");
   return made;
+}
+
+/// Fast filter for lines that may match, because regular expressions are slow.
+bool MayMake(std::string_view line) {
+  return line.find("BuiltIn()") != line.npos || line.find("Registry ") != line.npos;
 }
 
 TEST(RegistryLayeringTest, TheTablesAreMadeAtTheStartAlone) {
@@ -39,8 +49,11 @@ TEST(RegistryLayeringTest, TheTablesAreMadeAtTheStartAlone) {
       if (std::ranges::count(kMakers, path) > 0) continue;
       const auto text = ReadFile(entry.path().string());
       ASSERT_TRUE(text.ok()) << text.status().message();
-      EXPECT_FALSE(std::regex_search(*text, Makes())) << path;
       ++seen;
+      for (const std::string& line : Split(*text, '\n')) {
+        if (!MayMake(line)) continue;
+        EXPECT_FALSE(std::regex_search(line, Makes())) << path << ": " << line;
+      }
     }
   }
   EXPECT_GT(seen, 500U);
@@ -51,6 +64,7 @@ TEST(RegistryLayeringTest, FindsWhatItIsAfter) {
        {"auto all = TemplateRegistry::BuiltIn();", "static const TemplateRegistry templates;",
         "static search::StrategyRegistry strategies = Make();"}) {
     EXPECT_TRUE(std::regex_search(line, Makes())) << line;
+    EXPECT_TRUE(MayMake(line)) << line;
   }
   EXPECT_FALSE(std::regex_search("const TemplateRegistry& templates_;", Makes()));
 }

@@ -1,7 +1,7 @@
 // Kernels as JSON: the loops, read back, pack the operands as the library does and compute the
 // workload.
 
-#include "src/templates/kernel_json.h"
+#include "src/templates/text/kernel_json.h"
 
 #include <gmock/gmock.h>
 

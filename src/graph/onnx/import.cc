@@ -14,7 +14,6 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
-#include <queue>
 
 #include "src/graph/ir/rewrite.h"
 #include "src/graph/onnx/bind_inputs.h"
@@ -25,6 +24,7 @@
 #include "src/graph/onnx/inline_and_unroll.h"
 #include "src/graph/onnx/node.h"
 #include "src/graph/onnx/node_kinds.h"
+#include "src/graph/onnx/node_order.h"
 #include "src/graph/onnx/opset_upgrade.h"
 #include "src/graph/onnx/printable_names.h"
 #include "src/graph/onnx/sequences.h"
@@ -40,16 +40,6 @@ using onnx::ModelProto;
 using onnx::NodeProto;
 
 constexpr int kMaxNodes = 1'000'000;
-
-std::string Describe(const NodeProto& node, int position) {
-  std::string text = "node " + std::to_string(position);
-  if (!node.name().empty()) text += " '" + node.name() + "'";
-  text += " (" + node.op_type() + ")";
-  if (node.name().empty() && node.output_size() > 0 && !node.output(0).empty()) {
-    text += " making '" + node.output(0) + "'";
-  }
-  return text;
-}
 
 // Bookkeeping of the nodes that replace other nodes.
 struct Expansion {
@@ -78,79 +68,10 @@ Status CheckOpset(std::int64_t opset) {
                      std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset));
 }
 
-using Nodes = std::vector<const NodeProto*>;
-
-Nodes PointersTo(const auto& nodes) {
-  Nodes pointers;
+OnnxNodes PointersTo(const auto& nodes) {
+  OnnxNodes pointers;
   for (const NodeProto& node : nodes) pointers.push_back(&node);
   return pointers;
-}
-
-// Returns the producers of values among the nodes.
-// Returns kInvalidArgument for a value that is defined twice.
-Result<std::map<std::string, int, std::less<>>> MakersOf(const Nodes& nodes,
-                                                         const OnnxImport& import) {
-  std::map<std::string, int, std::less<>> makers;
-  for (int i = 0; i < std::ssize(nodes); ++i) {
-    const NodeProto& node = *nodes[static_cast<std::size_t>(i)];
-    for (const std::string& output : node.output()) {
-      if (output.empty()) continue;
-      if (!makers.emplace(output, i).second || import.Knows(output) ||
-          import.refused.contains(output)) {
-        return InvalidArgument(Describe(node, i) + ": value '" + output + "' is defined twice");
-      }
-    }
-  }
-  return makers;
-}
-
-// Returns the positions of the nodes in topological order. Of several ready nodes the first in the
-// file comes first.
-Result<std::vector<int>> NodeOrder(const Nodes& nodes, const OnnxImport& import) {
-  TW_ASSIGN_OR_RETURN(auto makers, MakersOf(nodes, import));
-  const std::size_t count = nodes.size();
-  std::vector<int> waiting(count, 0);
-  std::vector<std::vector<int>> readers(count);
-  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-  const auto wait_for = [&](int reader, int maker) {
-    readers[static_cast<std::size_t>(maker)].push_back(reader);
-    ++waiting[static_cast<std::size_t>(reader)];
-  };
-  for (int i = 0; i < std::ssize(nodes); ++i) {
-    const NodeProto& node = *nodes[static_cast<std::size_t>(i)];
-    for (const std::string& input : node.input()) {
-      if (input.empty() || import.Knows(input) || import.refused.contains(input)) continue;
-      const auto maker = makers.find(input);
-      if (maker == makers.end()) {
-        return InvalidArgument(
-            Describe(node, i) + ": input '" + input +
-            "' is computed by no node and is neither an initializer nor an input "
-            "of the graph");
-      }
-      wait_for(i, maker->second);
-    }
-    for (const std::string& captured : CapturedValues(node)) {
-      const auto maker = makers.find(captured);
-      if (maker != makers.end()) wait_for(i, maker->second);
-    }
-    if (waiting[static_cast<std::size_t>(i)] == 0) ready.push(i);
-  }
-  std::vector<int> order;
-  while (!ready.empty()) {
-    const int node = ready.top();
-    ready.pop();
-    order.push_back(node);
-    for (int reader : readers[static_cast<std::size_t>(node)]) {
-      if (--waiting[static_cast<std::size_t>(reader)] == 0) ready.push(reader);
-    }
-  }
-  if (order.size() != count) {
-    const auto stuck = std::ranges::find_if(waiting, [](int n) { return n > 0; });
-    const int node = static_cast<int>(stuck - waiting.begin());
-    return InvalidArgument(Describe(*nodes[static_cast<std::size_t>(node)], node) +
-                           ": its input depends on its own output (a cycle)");
-  }
-  return order;
 }
 
 // Returns kInvalidArgument for a name with a zero byte. In C strings (in a compiled library) it
@@ -247,7 +168,7 @@ void SetOutputs(const GraphProto& graph, OnnxImport& import, ImportDiagnostics& 
   import.graph.SetOutputs(std::move(outputs));
 }
 
-Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion);
+Status ImportNodes(const OnnxNodes& nodes, OnnxImport& import, Expansion& expansion);
 
 // Imports the nodes that replace a node, in opset `opset`.
 Status ImportReplacement(const std::vector<NodeProto>& nodes, std::int64_t opset,
@@ -508,7 +429,7 @@ bool ReadsRefused(const NodeProto& node, const OnnxImport& import) {
 // Imports all nodes that can be imported. Adds the errors of other nodes to the diagnostics and
 // their results to the rejected values. Stops after very many errors.
 // Returns errors that concern all nodes together.
-Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion) {
+Status ImportNodes(const OnnxNodes& nodes, OnnxImport& import, Expansion& expansion) {
   TW_ASSIGN_OR_RETURN(auto order, NodeOrder(nodes, import));
   const std::string outside = import.place;
   for (int position : order) {
@@ -520,7 +441,7 @@ Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion)
     } else {
       if (!expansion.own) {
         import.place =
-            ShortPlace((outside.empty() ? "" : outside + ": ") + Describe(proto, position));
+            ShortPlace((outside.empty() ? "" : outside + ": ") + DescribeNode(proto, position));
       }
       Status status = ImportNode(proto, import, expansion);
       if (!status.ok()) {

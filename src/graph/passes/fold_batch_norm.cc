@@ -264,7 +264,7 @@ bool WorthFolding(const Graph& graph, const Chain& chain) {
 
 // Returns true if the type represents the number with full precision: neither overflow nor a
 // subnormal number that loses digits.
-bool Holds(DataType dtype, double number) {
+bool KeepsPrecision(DataType dtype, double number) {
   const double largest = dtype == kFloat16 ? 65504.0 : std::numeric_limits<float>::max();
   const double least = dtype == kFloat16 ? 0x1p-14 : std::numeric_limits<float>::min();
   const double magnitude = std::abs(number);
@@ -303,7 +303,7 @@ bool CanBeFolded(const Graph& graph, const Chain& chain) {
   const Affine affine = AffineOf(graph, contents, chain);
   if (!affine.known) return true;
   const DataType dtype = graph.node(chain.steps.back()).type.dtype;
-  const auto holds = [&](double number) { return Holds(dtype, number); };
+  const auto holds = [&](double number) { return KeepsPrecision(dtype, number); };
   const auto finite = [&](double number) {
     return number == 0 || holds(number) || std::abs(number) < 1;
   };

@@ -32,7 +32,8 @@ constexpr double kBeyondRoofline = 1.05;
 constexpr double kCoarse = 0.05;
 
 // Widths of the columns of tables, blanks before them included.
-constexpr int kNumber = 5, kTime = 10, kGain = 7, kShare = 7, kTrials = 7, kUses = 5, kTies = 5;
+constexpr int kNumberColumns = 5, kTime = 10, kGain = 7, kShare = 7, kTrials = 7, kUses = 5,
+              kTies = 5;
 constexpr int kUsefulName = 22;
 
 double LeastOf(const RooflineBound& bound, const search::TaskReport& task) {
@@ -212,7 +213,7 @@ std::string BarText(double share, int width) {
 TaskColumns TaskColumns::Fitting(int columns, int longest_name) {
   const int useful = std::min(longest_name, kUsefulName);
   TaskColumns fitting{0, true, true, true};
-  int rest = columns - kNumber - 2 * kTime - kGain - kTrials - kShare;
+  int rest = columns - kNumberColumns - 2 * kTime - kGain - kTrials - kShare;
   if (rest < useful) {
     fitting.roofline = false;
     rest += kShare;
@@ -230,7 +231,7 @@ TaskColumns TaskColumns::Fitting(int columns, int longest_name) {
 }
 
 StyledLine TaskHeader(const TaskColumns& columns) {
-  std::string text = Cell("#", kNumber - 1) + " " + PadToColumns("task", columns.name) +
+  std::string text = Cell("#", kNumberColumns - 1) + " " + PadToColumns("task", columns.name) +
                      Cell("best", kTime) + Cell("gain", kGain);
   if (columns.roofline) text += Cell("roofl.", kShare);
   if (columns.trials) text += Cell("trials", kTrials);
@@ -241,7 +242,7 @@ StyledLine TaskHeader(const TaskColumns& columns) {
 StyledLine TaskRow(const TaskColumns& columns, std::string_view metric, const TaskLine& line) {
   const search::TaskReport& task = *line.task;
   StyledLine row;
-  row.push_back({Cell(fmt::format("{}", line.number), kNumber - 1) + " ", TextStyle::kDim});
+  row.push_back({Cell(fmt::format("{}", line.number), kNumberColumns - 1) + " ", TextStyle::kDim});
   row.push_back({PadToColumns(Printable(line.name), columns.name)});
   const std::string best = TimeText(metric, task.best_seconds);
   row.push_back({Cell(best.empty() ? "" : (task.noisy ? "~" : "") + best, kTime)});

@@ -5,7 +5,7 @@
 
 #include "src/base/math.h"
 #include "src/templates/cpu/dot_choice.h"
-#include "src/templates/cpu/matmul_tile.h"
+#include "src/templates/matmul_tile.h"
 #include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"

@@ -18,8 +18,8 @@
 
 #include "src/base/math.h"
 #include "src/target/cpu.h"
-#include "src/templates/cpu/matmul_tile.h"
 #include "src/templates/cpu/templates.h"
+#include "src/templates/matmul_tile.h"
 #include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"

@@ -21,13 +21,13 @@
 #include "src/space/open/knobs.h"
 #include "src/space/open/value_json.h"
 #include "src/templates/open/shell_quotes.h"
+#include "src/templates/template_keys.h"
 #include "src/tensor/open_workload.h"
 
 namespace tilewright {
 namespace {
 
 constexpr std::string_view kFormat = "tilewright-open 1";
-constexpr std::string_view kKeyPrefix = "open/";
 constexpr std::string_view kOut = "out";
 constexpr std::string_view kVariablePrefix = "TILEWRIGHT_";
 constexpr std::array<std::string_view, 4> kInputs = {"words", "json", "server", "caller"};
@@ -347,7 +347,7 @@ Result<OpenTask> MakeOpenTask(OpenTaskParts parts) {
     return InvalidArgument(fmt::format("space: a text of {} bytes, expected at most {}",
                                        task.text.size(), kMaxOpenTaskBytes));
   }
-  task.key = fmt::format("{}{}-{}", kKeyPrefix, task.name, HashOf(task.text));
+  task.key = fmt::format("{}{}-{}", kOpenTaskKeyPrefix, task.name, HashOf(task.text));
   return task;
 }
 
@@ -365,8 +365,6 @@ Result<OpenTask> ParseOpenTask(std::string_view text, std::string_view source) {
   if (task->text != text) return Corrupt(std::string(source) + ": not the canonical text");
   return task;
 }
-
-bool IsOpenTaskKey(std::string_view key) { return key.starts_with(kKeyPrefix); }
 
 std::string ValueText(const KnobValue& value) {
   if (const auto* text = std::get_if<std::string>(&value.value)) return *text;

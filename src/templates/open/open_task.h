@@ -67,8 +67,6 @@ Result<OpenTask> MakeOpenTask(OpenTaskParts parts);
 /// Parses a canonical text. It may come from anybody. source: for messages.
 /// Errors: kInvalidArgument; kCorrupt if the text is not in canonical form.
 Result<OpenTask> ParseOpenTask(std::string_view text, std::string_view source);
-/// Whether a template's key is that of an open task.
-bool IsOpenTaskKey(std::string_view key);
 
 /// Returns the parameters that words of a task name.
 std::set<std::string> ParametersIn(const std::vector<std::string>& words);

@@ -31,8 +31,8 @@ using TokenKind = ScheduleTokenKind;
 constexpr std::array<std::string_view, 5> kKeywords = {"space", "knob", "require", "else",
                                                        "default"};
 
-constexpr std::array<std::string_view, 10> kWords = {"and",      "or",   "not",  "min",   "max",
-                                                     "ceil_div", "True", "true", "False", "false"};
+constexpr std::array<std::string_view, 10> kReservedWords = {
+    "and", "or", "not", "min", "max", "ceil_div", "True", "true", "False", "false"};
 constexpr std::size_t kMaxKnobs = 256;
 
 class SpaceParser {
@@ -182,7 +182,7 @@ class SpaceParser {
     Parameter parameter;
     const std::size_t offset = token_.offset;
     TW_ASSIGN_OR_RETURN(parameter.name, Name("the name of the knob"));
-    if (std::ranges::find(kWords, parameter.name) != kWords.end()) {
+    if (std::ranges::find(kReservedWords, parameter.name) != kReservedWords.end()) {
       return ErrorAt(offset, fmt::format("'{}' is a word of conditions", parameter.name));
     }
     if (!names_.insert(parameter.name).second) {

@@ -13,7 +13,7 @@
 
 #include "src/ir/visit.h"
 #include "src/templates/auto/joined_rows.h"
-#include "src/templates/cpu/matmul_tile.h"
+#include "src/templates/matmul_tile.h"
 #include "src/templates/stages.h"
 #include "src/templates/text/keywords.h"
 #include "src/tensor/expression/collapse.h"

@@ -22,6 +22,7 @@
 #include "src/base/sha256.h"
 #include "src/base/strings.h"
 #include "src/target/device.h"
+#include "src/templates/template_keys.h"
 #include "src/templates/text/keywords.h"
 #include "src/templates/text/scanner.h"
 #include "src/templates/text/schedule_text.h"
@@ -475,13 +476,13 @@ Result<ScheduleText> ParseScheduleText(std::string_view text, std::string_view f
     return InvalidArgument(fmt::format("{}: {} bytes in canonical form, expected at most {}", file,
                                        schedule.text.size(), kMaxScheduleBytes));
   }
-  schedule.key = fmt::format("schedule/{}-{}", schedule.name, HashName(schedule.text));
+  schedule.key = fmt::format("{}{}-{}", kScheduleKeyPrefix, schedule.name, HashName(schedule.text));
   return schedule;
 }
 
 std::string LegacyScheduleKey(const ScheduleText& schedule) {
   const std::uint64_t first = Fnv1a64(schedule.text);
-  return fmt::format("schedule/{}-{}{}", schedule.name, HexOf(Mix64(first)),
+  return fmt::format("{}{}-{}{}", kScheduleKeyPrefix, schedule.name, HexOf(Mix64(first)),
                      HexOf(Mix64(Fnv1a64(schedule.text, Mix64(first)))));
 }
 
@@ -491,7 +492,5 @@ bool AcceptScheduleKey(std::string_view key, ScheduleText& schedule) {
   schedule.key = key;
   return true;
 }
-
-bool IsScheduleTextKey(std::string_view key) { return key.starts_with("schedule/"); }
 
 }  // namespace tilewright

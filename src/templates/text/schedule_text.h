@@ -93,7 +93,4 @@ std::string LegacyScheduleKey(const ScheduleText& schedule);
 /// schedule's, so that the text has the name that the records next to it use.
 bool AcceptScheduleKey(std::string_view key, ScheduleText& schedule);
 
-/// Whether a template's key is that of a text.
-bool IsScheduleTextKey(std::string_view key);
-
 }  // namespace tilewright

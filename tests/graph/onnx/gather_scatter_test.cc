@@ -19,7 +19,7 @@ namespace {
 namespace def = onnx_definitions;
 using def::Array;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNanValue = std::numeric_limits<double>::quiet_NaN();
 
 // y = op(data, indices, updates…). The indices are in the file or are an input.
 class PlacesModel {
@@ -281,7 +281,7 @@ TEST(OnnxTopK, OfEqualElementsTheFirstComesFirst) {
 
 TEST(OnnxTopK, ANanIsTheGreatest) {
   const double infinite = std::numeric_limits<double>::infinity();
-  const Array odd{{6}, {1, kNone, -infinite, infinite, kNone, 3}};
+  const Array odd{{6}, {1, kNanValue, -infinite, infinite, kNanValue, 3}};
   const Top most = RunTopK(odd, 6, [](OnnxBuilder&) {});
   EXPECT_EQ(most.places.v, (Doubles{1, 3, 4, 5, 0, 2}));
   EXPECT_TRUE(std::isnan(most.values.v[0]) && std::isnan(most.values.v[2]));

@@ -23,7 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 constexpr DataType kUnsigned64{TypeCode::kUInt, 64};
 
 // Sums that wrap around, with numbers beyond the precision of double.
@@ -152,7 +152,7 @@ TEST(OnnxNumbers, RemaindersOfFloat64AreExact) {
   const double least = std::numeric_limits<double>::denorm_min(), most = 0x1.fffffffffffffp1023;
   std::vector<double> a = {5.5, -5.5, 1e300, -1e308, 0x1p53 + 2, most, most, 3 * least, 7, -0.5};
   std::vector<double> b = {2, 3, 3.7, 0x1.23456789abcdfp-1000, 3, least, 3, 2 * least, 7, 1e300};
-  a.insert(a.end(), {1, kInfinity, 5, -5, most, 0x1p1000, kNan, most});
+  a.insert(a.end(), {1, kInfinity, 5, -5, most, 0x1p1000, kNotANumber, most});
   b.insert(b.end(), {0, 2, kInfinity, -kInfinity, 0x1.7p1023, 0x1.fffffffffffffp999, 1, -most});
   std::mt19937_64 random(11);
   std::uniform_real_distribution<double> mantissa(1, 2);
@@ -203,7 +203,7 @@ TEST(OnnxNumbers, RoundedToBfloat16) {
   EXPECT_EQ(ValuesOf(EvaluateModel(model, {&x})), expected);
   const Tensor minus = MakeTensor(kFloat32, {count}, std::vector<double>(given.size(), -0.0));
   EXPECT_TRUE(std::signbit(EvaluateModel(model, {&minus}).At(0)));
-  const Tensor none = MakeTensor(kFloat32, {count}, std::vector<double>(given.size(), kNan));
+  const Tensor none = MakeTensor(kFloat32, {count}, std::vector<double>(given.size(), kNotANumber));
   EXPECT_TRUE(std::isnan(EvaluateModel(model, {&none}).At(0)));
   OnnxBuilder computed(13);
   computed.Input("x", {2}).Output("y").Node("Cast", {"x"}, {"b"}).Int("to", 16);

@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 // x [rows, 2] and an operator of ai.onnx.ml that reads x and computes y (and z).
 OnnxBuilder MlModel(const std::string& op, std::int64_t rows, DataType dtype = kFloat32) {
@@ -77,7 +77,7 @@ TEST(OnnxTrees, EveryComparisonAndWhatIsNoNumber) {
       {"BRANCH_GTE", {200, 100, 100, 200}}, {"BRANCH_GT", {200, 200, 100, 200}},
       {"BRANCH_EQ", {200, 100, 200, 200}},  {"BRANCH_NEQ", {100, 200, 100, 100}},
   };
-  const Tensor x = MakeTensor(kFloat32, {4, 2}, {0, 1, 0, 2, 0, 3, 0, kNan});
+  const Tensor x = MakeTensor(kFloat32, {4, 2}, {0, 1, 0, 2, 0, 3, 0, kNoValue});
   for (const bool tracked : {false, true}) {
     for (const ModeCase& c : kModes) {
       OnnxBuilder model = MlModel("TreeEnsembleRegressor", 4);
@@ -173,7 +173,7 @@ OnnxBuilder IndexedTrees() {
   model.Int("n_targets", 2).IntList("tree_roots", {0}).IntList("nodes_featureids", {0, 1});
   AddTensor(model, "nodes_splits", {0, 2});
   AddTensor(model, "nodes_modes", {6, 2}, kUInt8);
-  AddTensor(model, "membership_values", {1, 3, 5, kNan});
+  AddTensor(model, "membership_values", {1, 3, 5, kNoValue});
   AddTensor(model, "leaf_weights", {7, 8, 9});
   model.IntList("leaf_targetids", {0, 1, 1});
   return model;
@@ -183,7 +183,7 @@ TEST(OnnxTrees, NodesByTheirPlaces) {
   OnnxBuilder model = IndexedTrees();
   model.IntList("nodes_truenodeids", {1, 0}).IntList("nodes_trueleafs", {0, 1});
   model.IntList("nodes_falsenodeids", {2, 1}).IntList("nodes_falseleafs", {1, 1});
-  const Tensor x = MakeTensor(kFloat32, {4, 2}, {1, 2, 5, 1, 2, 9, kNan, 0});
+  const Tensor x = MakeTensor(kFloat32, {4, 2}, {1, 2, 5, 1, 2, 9, kNoValue, 0});
   EXPECT_THAT(ValuesOf(Evaluated(model, x)[0]), ElementsAre(7, 0, 0, 8, 0, 9, 0, 9));
 }
 

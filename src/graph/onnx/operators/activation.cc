@@ -104,7 +104,7 @@ constexpr NamedActivation kNamedActivations[] = {
 };
 
 // alpha * x + beta
-int Affine(OnnxNode& node, int data, double alpha, double beta) {
+int LinearOf(OnnxNode& node, int data, double alpha, double beta) {
   const int scaled = alpha == 1 ? data : node.Emit(OpKind::kMul, data, alpha);
   return beta == 0 ? scaled : node.Emit(OpKind::kAdd, scaled, beta);
 }
@@ -155,13 +155,13 @@ int EmitActivation(OnnxNode& node, const NamedActivation& activation, int data) 
     return -1;
   }
   const std::string_view name = activation.name;
-  if (name == "affine") return Affine(node, data, alpha, beta);
+  if (name == "affine") return LinearOf(node, data, alpha, beta);
   if (name == "celu") return Exponential(node, data, alpha, alpha, 1);
   if (name == "elu" || name == "selu") {
     return Exponential(node, data, alpha, 1, name == "elu" ? 1 : gamma);
   }
   if (name == "scaledtanh") {
-    return Affine(node, node.Emit(OpKind::kTanh, {Affine(node, data, beta, 0)}), alpha, 0);
+    return LinearOf(node, node.Emit(OpKind::kTanh, {LinearOf(node, data, beta, 0)}), alpha, 0);
   }
   if (name == "softplus") return Softplus(node, data);
   if (name == "softsign") return Softsign(node, data);

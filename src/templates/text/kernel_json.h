@@ -3,7 +3,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "src/space/trial.h"
 #include "src/templates/registry.h"
 
 namespace tilewright {
@@ -14,11 +13,6 @@ namespace tilewright {
 Result<std::string> CommentedScheduleText(const TemplateEntry& entry, const Kernel& kernel,
                                           const Workload& workload, const Epilogue& epilogue,
                                           const Target& target, const Config& config);
-
-/// Returns the template that builds a candidate.
-/// Errors: kUnsupported if the registry lacks it or has another version.
-Result<const TemplateEntry*> EntryToBuild(const TemplateRegistry& templates,
-                                          const Candidate& candidate);
 
 /// Describes the kernel of a config completely, for compilers that generate its code themselves:
 /// the member "kernel" of an answer of `tilewright query --json`, and the tree of tw_answer_kernel.

@@ -1,4 +1,4 @@
-#include "src/templates/cpu/matmul_tile.h"
+#include "src/templates/matmul_tile.h"
 
 #include <algorithm>
 #include <array>

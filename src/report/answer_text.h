@@ -10,7 +10,7 @@
 #include "src/target/target.h"
 #include "src/tensor/workload.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 
 /// Answers for several tasks as text: a numbered table, the number of answers of each level, and
 /// the tasks without a hit by reason.
@@ -19,8 +19,8 @@ class AnswerTable {
   AnswerTable();
   /// workload: null for a task without an operator in Tilewright.
   void Add(const std::string& name, const Workload* workload, const records::CatalogAnswer& answer);
-  /// Prints the table to standard output.
-  void Print(const Target& target);
+  /// Returns all lines. columns: maximum width of the table; 0: no limit.
+  std::string Text(const Target& target, int columns);
 
  private:
   session::TextTable table_;
@@ -29,8 +29,8 @@ class AnswerTable {
   std::size_t count_ = 0;
 };
 
-/// Prints the answer for one task with its config, record and reason.
-void PrintAnswer(const std::string& name, const Workload* workload, const Target& target,
-                 const records::CatalogAnswer& answer);
+/// Returns the answer for one task with its config, record and reason, as lines.
+std::string AnswerText(const std::string& name, const Workload* workload, const Target& target,
+                       const records::CatalogAnswer& answer);
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

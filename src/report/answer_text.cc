@@ -1,16 +1,16 @@
-#include "python_free_cli/answer_table.h"
+#include "src/report/answer_text.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "python_free_cli/print.h"
+#include "src/base/format_printable.h"
 #include "src/base/printable.h"
 #include "src/base/text/plural.h"
 #include "src/session/format.h"
 #include "src/target/short_target.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 namespace {
 
 /// Returns the value of an answer's record; "-" if it is of another workload or there is none.
@@ -24,7 +24,7 @@ std::string CostText(const records::CatalogAnswer& answer, const Workload* workl
 }
 
 /// Returns the origin of an imported record, without its line.
-std::string OriginText(const records::CatalogAnswer& answer) {
+std::string ImportOriginText(const records::CatalogAnswer& answer) {
   const records::ImportedRecord& record = *answer.imported();
   std::string text = record.package.empty() ? record.file : "package " + record.package;
   text += " for '" + record.target + "', by " + answer.autotvm->matched_by;
@@ -45,12 +45,12 @@ std::string LevelText(const records::CatalogAnswer& answer) {
   return text;
 }
 
-/// Prints one property of an answer; a longer value continues below itself.
-void PrintProperty(std::string_view name, std::string_view value) {
+/// Returns the line of one property of an answer; a longer value continues below itself.
+std::string PropertyLine(std::string_view name, std::string_view value) {
   const std::string head = fmt::format("  {:<9} ", name);
   const std::string text =
       session::WrapText(head, Printable(value), session::kTextWidth, head.size());
-  PrintOut("{}\n", MultilineText{text});
+  return FormatPrintable("{}\n", MultilineText{text});
 }
 
 /// Returns "tile_k=[1,64] unroll=true".
@@ -84,56 +84,60 @@ void AnswerTable::Add(const std::string& name, const Workload* workload,
   if (answer.level != records::AnswerLevel::kHit) {
     misses_.Add(Printable(session::MissReasonText(answer.level, answer.answer.cause)), number);
   }
-  if (answer.imported() != nullptr) imported_.Add(Printable(OriginText(answer)), number);
+  if (answer.imported() != nullptr) imported_.Add(Printable(ImportOriginText(answer)), number);
   if (!answer.answer.skipped_record.empty()) {
     skipped_.Add(Printable(answer.answer.skipped_record), number);
   }
 }
 
-void AnswerTable::Print(const Target& target) {
-  PrintTable(table_);
+std::string AnswerTable::Text(const Target& target, int columns) {
+  table_.set_width(columns);
+  std::string text = table_.Take();
   std::string counts;
   for (const auto& [level, count] : counts_) {
     counts +=
         fmt::format("{} {} {}", counts.empty() ? "" : ",", count, records::AnswerLevelName(level));
   }
-  PrintOut("{} for {}:{}\n", Counted(static_cast<std::int64_t>(count_), "task"),
-           ShortTargetText(target), counts);
-  const auto print = [](const char* title, const session::TextGroups& groups) {
+  text += FormatPrintable("{} for {}:{}\n", Counted(static_cast<std::int64_t>(count_), "task"),
+                          ShortTargetText(target), counts);
+  const auto add = [&text](const char* title, const session::TextGroups& groups) {
     if (groups.empty()) return;
     const std::string lines = groups.Lines();
-    PrintOut("{}\n{}", title, MultilineText{lines});
+    text += FormatPrintable("{}\n{}", title, MultilineText{lines});
   };
-  print("tasks without a record of their own:", misses_);
-  print("imported records, not verified here (--json tells file and line):", imported_);
-  print("records passed over:", skipped_);
+  add("tasks without a record of their own:", misses_);
+  add("imported records, not verified here (--json tells file and line):", imported_);
+  add("records passed over:", skipped_);
+  return text;
 }
 
-void PrintAnswer(const std::string& name, const Workload* workload, const Target& target,
-                 const records::CatalogAnswer& answer) {
+std::string AnswerText(const std::string& name, const Workload* workload, const Target& target,
+                       const records::CatalogAnswer& answer) {
   const auto& record = answer.answer.record;
-  PrintOut("{}: {}\n", name, LevelText(answer));
-  PrintProperty("target", ShortTargetText(target));
+  std::string text = FormatPrintable("{}: {}\n", name, LevelText(answer));
+  text += PropertyLine("target", ShortTargetText(target));
   if (const Candidate* candidate = answer.candidate()) {
-    PrintProperty("time", CostText(answer, workload));
-    PrintProperty("config", fmt::format("{} #{} {}", candidate->template_key,
-                                        candidate->config.index, KnobsText(candidate->config)));
-    PrintProperty("source", answer.source);
+    text += PropertyLine("time", CostText(answer, workload));
+    text +=
+        PropertyLine("config", fmt::format("{} #{} {}", candidate->template_key,
+                                           candidate->config.index, KnobsText(candidate->config)));
+    text += PropertyLine("source", answer.source);
   }
   if (record.has_value()) {
-    PrintProperty("record", record->id);
-    PrintProperty("device", record->trial.device.model);
-    PrintProperty("measured", records::UtcText(record->trial.finished_unix_seconds));
+    text += PropertyLine("record", record->id);
+    text += PropertyLine("device", record->trial.device.model);
+    text += PropertyLine("measured", records::UtcText(record->trial.finished_unix_seconds));
   }
   if (const records::ImportedRecord* imported = answer.imported(); imported != nullptr) {
-    PrintProperty("record",
-                  fmt::format("{}, line {}, not verified here", imported->file, imported->line));
-    PrintProperty("measured", records::UtcText(imported->finished));
+    text += PropertyLine(
+        "record", fmt::format("{}, line {}, not verified here", imported->file, imported->line));
+    text += PropertyLine("measured", records::UtcText(imported->finished));
     for (const std::string_view flag : records::ImportedFlagNames(imported->flags)) {
-      PrintProperty("flag", fmt::format("{}: {}", flag, records::ImportedFlagText(flag)));
+      text += PropertyLine("flag", fmt::format("{}: {}", flag, records::ImportedFlagText(flag)));
     }
   }
-  PrintProperty("why", answer.answer.explanation);
+  text += PropertyLine("why", answer.answer.explanation);
+  return text;
 }
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

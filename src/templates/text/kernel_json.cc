@@ -1,6 +1,6 @@
 // Kernel of a config as JSON: knobs, operands with their packing, schedule text and loop nest.
 
-#include "src/templates/kernel_json.h"
+#include "src/templates/text/kernel_json.h"
 
 #include <fmt/format.h>
 
@@ -188,14 +188,6 @@ Result<std::string> CommentedScheduleText(const TemplateEntry& entry, const Kern
   std::string out = fmt::format("# {} {}\n", entry.key, config.ToString());
   if (!epilogue.steps.empty()) out += fmt::format("# followed by {}\n", epilogue.ToString());
   return out + text;
-}
-
-Result<const TemplateEntry*> EntryToBuild(const TemplateRegistry& templates,
-                                          const Candidate& candidate) {
-  const TemplateEntry* entry = templates.Find(candidate.template_key);
-  if (entry != nullptr && entry->version == candidate.template_version) return entry;
-  return Unsupported(
-      TemplateUnavailableReason(templates, candidate.template_key, candidate.template_version));
 }
 
 Result<nlohmann::ordered_json> KernelJson(const TemplateEntry& entry, const Workload& workload,

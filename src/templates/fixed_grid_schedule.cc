@@ -1,4 +1,4 @@
-#include "src/templates/cuda/fixed_schedule.h"
+#include "src/templates/fixed_grid_schedule.h"
 
 #include "src/templates/stages.h"
 
@@ -22,7 +22,7 @@ LoopId FuseAndDistribute(Schedule& schedule, StageId stage) {
 
 }  // namespace
 
-void ScheduleFixedForCuda(Schedule& schedule, StageId reduction) {
+void ScheduleFixedGrid(Schedule& schedule, StageId reduction) {
   const std::vector<StageId> order = schedule.order();
   const StageId result = order.back();
   for (const StageId id : order) {

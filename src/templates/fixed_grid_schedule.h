@@ -7,6 +7,6 @@ namespace tilewright {
 /// Schedules the loops of FixedSchedule for CUDA: each stage that is not inlined is a launch, with
 /// a thread for each element. reduction: the one stage whose sums the result finishes in registers;
 /// index -1: none.
-void ScheduleFixedForCuda(Schedule& schedule, StageId reduction);
+void ScheduleFixedGrid(Schedule& schedule, StageId reduction);
 
 }  // namespace tilewright
