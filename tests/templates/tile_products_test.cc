@@ -1,5 +1,5 @@
 // Products in tile registers (AMX): no CPU is needed that has them, since the tile instructions of
-// the emitted code are replaced by functions (tests/support/tile_machine.h).
+// the emitted code are replaced by functions (tests/templates/tile_machine.h).
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@
 #include "src/templates/limits.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/support/built_in.h"
-#include "tests/support/tile_machine.h"
+#include "tests/templates/tile_machine.h"
 #include "tests/templates/kernel_runner.h"
 
 namespace tilewright {

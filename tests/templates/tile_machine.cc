@@ -1,4 +1,4 @@
-#include "tests/support/tile_machine.h"
+#include "tests/templates/tile_machine.h"
 
 #include <fmt/format.h>
 
