@@ -3,7 +3,8 @@
 namespace tilewright::measure {
 namespace {
 
-/// Words of the dynamic loader, of the system, and of TwLibraryPrepare (src/runtime/library.c).
+/// Words of the dynamic loader, of the system, and of TwLibraryPrepare
+/// (src/runtime/library.c) and TwTilesProblem (src/runtime/tiles.c).
 constexpr std::string_view kKnownWords[] = {
     "not on this machine",
     "undefined symbol",
@@ -30,6 +31,9 @@ constexpr std::string_view kKnownWords[] = {
     "no stream",
     "no memory",
     "the program ends",
+    "a CPU with AMX (tile registers): this one has none",
+    "AMX (tile registers), which the system has not enabled",
+    "AMX (tile registers), which Linux refuses this process (needs version 5.16)",
 };
 static_assert(std::size(kKnownWords) <= 64);
 

@@ -93,9 +93,11 @@ class FileChooser final : public records::ModelChooser {
   mutable std::map<std::string, std::optional<records::ModelChoice>> known_;
 };
 
-std::string VectorsOf(const Target& target) {
+std::string VectorsOf(const Target& target, DataType data) {
   const auto features = FeaturesOf(target);
   if (!features.ok()) return "unknown";
+  const bool tiles = data == kBFloat16 ? features->amx_bf16 : data.bits == 8 && features->amx_int8;
+  if (tiles) return "amx";
   // The fastest tiles differ if wide vectors take two steps (Zen 4): there, a model trained on
   // other CPUs chose convolutions of 1.0 to 1.1 times the default configs' time.
   if (features->double_pumped_512) return "avx512_halves";
@@ -107,7 +109,9 @@ std::string VectorsOf(const Target& target) {
 std::string FamilyOf(const Task& task) {
   const Workload& w = task.workload;
   std::string family = std::string(w.op_name()) + "/" + std::string(DataTypeName(w.data.dtype));
-  if (DeviceTraitsOf(task.target).machine_code) family += "/" + VectorsOf(task.target);
+  if (DeviceTraitsOf(task.target).machine_code) {
+    family += "/" + VectorsOf(task.target, w.data.dtype);
+  }
   return family;
 }
 

@@ -20,7 +20,8 @@ enum {
 };
 
 /** Shape of a convolution: data [n, c, h, w], weight [k, c / groups, r, s], result [n, k, oh, ow].
- * Or `n` matrix products: data [h, c], weight [k, c], result [h, k]; unused sizes are 1. */
+ * Or `n` matrix products: data [h, c], weight [k, c] or, with weight_columns, [c, k], result [h,
+ * k]; unused sizes are 1. */
 typedef struct TwLibraryShape {
   int64_t kind;
   int64_t data_type, weight_type, result_type;
@@ -29,6 +30,7 @@ typedef struct TwLibraryShape {
   int64_t n, c, h, w, k, r, s, oh, ow, groups;
   int64_t stride_h, stride_w, dilation_h, dilation_w;
   int64_t pad_top, pad_left, pad_bottom, pad_right;
+  int64_t weight_columns; /* 1: of products, the weight's columns are next to each other */
 } TwLibraryShape;
 
 #ifdef __cplusplus

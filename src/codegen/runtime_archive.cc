@@ -5,6 +5,7 @@
 #include "src/base/files/file.h"
 #include "src/base/files/locked_temp_dir.h"
 #include "src/codegen/codegen.h"
+#include "src/schedule/intrinsics.h"
 #include "src/target/cpu.h"
 
 namespace tilewright {
@@ -60,7 +61,8 @@ Status LinkKernel(const Program& program, const std::string& object, const Targe
   // integers.
   const auto kind = KindOf(target.Option("mtriple"));
   const bool has_helpers = kind.ok() && kind->name == "armv7";
-  if (LibraryCallsOf(program.body).empty() && !has_helpers) {
+  const bool prepared = !LibraryCallsOf(program.body).empty() || MultipliesTiles(program.body);
+  if (!prepared && !has_helpers) {
     return LinkShared({object}, {}, output_path, nullptr, kSoname);
   }
   TW_ASSIGN_OR_RETURN(auto runtime, RuntimeFor(target));

@@ -27,7 +27,8 @@ typedef int32_t (*TwKernel)(void* const* arguments, void* workspace, const TwPar
 /** Exported as `<name>_prepare` by a kernel that calls a library: loads the library and prepares
  *  the state shared by all calls, including a constant weight if `arguments` (as for the kernel) is
  *  not null. Returns null, or an error text that is valid until TwLibraryForget. Without this call,
- *  the first call of the kernel prepares it. */
+ *  the first call of the kernel prepares it. Also exported by a kernel that multiplies tiles (AMX):
+ *  asks the system for the tile registers; the text stays valid. */
 typedef const char* (*TwPrepare)(void* const* arguments, const TwParallel* parallel);
 
 /** Exported by every kernel artifact as `<name>_info`. Required workspace with T threads:
@@ -40,6 +41,17 @@ typedef struct TwKernelInfo {
 } TwKernelInfo;
 
 #define TW_ABI_VERSION 1u
+
+/** What a kernel multiplies in tile registers (AMX). */
+enum { TW_TILES_INT8 = 1, TW_TILES_BF16 = 2 };
+/** Return code of a kernel that multiplies tiles where CPU or system do not allow it;
+ *  TwTilesProblem returns the reason. */
+#define TW_TILES_REFUSED 117
+
+/** Asks the system, once in a process, for the tile registers, which Linux gives on request only.
+ *  needs: TW_TILES_INT8, TW_TILES_BF16 or both. Returns null, or the reason why a kernel cannot run
+ *  here. Thread-safe (src/runtime/tiles.c). */
+const char* TwTilesProblem(int32_t needs);
 
 #ifdef __cplusplus
 }

@@ -305,15 +305,16 @@ static int DescribeConvolution(const TwLibraryShape* s, Operands* operands) {
 
 static int DescribeProducts(const TwLibraryShape* s, Operands* operands) {
   const Dims data = {s->n, s->h, s->c}, weight = {s->n, s->c, s->k}, result = {s->n, s->h, s->k};
-  const Dims rows = {s->h * s->c, s->c, 1}, columns = {s->c * s->k, 1, s->c};
+  const Dims rows = {s->h * s->c, s->c, 1}, rows_of_weight = {s->c * s->k, 1, s->c};
+  const Dims columns_of_weight = {s->c * s->k, s->k, 1};
   const Dims sums = {s->h * s->k, s->k, 1};
   const int first = s->n > 1 ? 0 : 1; /* a single product lacks this dimension */
+  const int64_t* from = (s->weight_columns != 0 ? columns_of_weight : rows_of_weight) + first;
   const int count = 3 - first, type = TypeOf(s->weight_type);
-  const int given =
-      dnnl.desc_by_strides(&operands->given, count, weight + first, type, columns + first);
+  const int given = dnnl.desc_by_strides(&operands->given, count, weight + first, type, from);
   const int wanted =
       s->constant_weight == 0
-          ? dnnl.desc_by_strides(&operands->weights, count, weight + first, type, columns + first)
+          ? dnnl.desc_by_strides(&operands->weights, count, weight + first, type, from)
           : dnnl.desc_by_tag(&operands->weights, count, weight + first, type, kTagAny);
   return given == 0 && wanted == 0 &&
          dnnl.desc_by_strides(&operands->source, count, data + first, TypeOf(s->data_type),

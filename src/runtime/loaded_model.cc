@@ -28,7 +28,7 @@ Status CheckTarget(const Target& target) {
       {"AVX512-VNNI", needed.avx512_vnni && !here.avx512_vnni},
       {"AVX512-BF16", needed.avx512_bf16 && !here.avx512_bf16},
       {"AVX-VNNI", needed.avx_vnni && !here.avx_vnni},
-      {"AMX", needed.amx_int8 && !here.amx_int8},
+      {"AMX", (needed.amx_int8 && !here.amx_int8) || (needed.amx_bf16 && !here.amx_bf16)},
       {"NEON", needed.neon && !here.neon},
       {"the Arm dot product", needed.arm_dotprod && !here.arm_dotprod}};
   for (const auto& [name, lacks] : lacking) {
@@ -201,6 +201,9 @@ Status ModelStatus(const LoadedModel& loaded, std::int32_t code) {
       return InvalidArgument("running the model: a null pointer");
     case TW_LIBRARY_FAILED:
       return Unavailable("running the model: a library that an operator calls failed");
+    case TW_TILES_REFUSED:
+      return Unsupported(
+          "running the model: an operator needs AMX, which this CPU or system lacks");
     default:
       return Internal("running the model: an operator returned " + std::to_string(code));
   }

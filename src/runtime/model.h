@@ -144,7 +144,7 @@ enum {
   TW_MODEL_OLD_DEVICE = 108, /* it cannot run the model's code */
   TW_MODEL_NO_DEVICE_MEMORY = 109,
   TW_MODEL_DEVICE_FAILED = 110,
-  /* 111: TW_LIBRARY_FAILED of src/runtime/library.h */
+  /* 111: TW_LIBRARY_FAILED of src/runtime/library.h; 117: TW_TILES_REFUSED of src/runtime/abi.h */
   TW_MODEL_NOT_ALIGNED = 112,       /* an address on the device */
   TW_MODEL_BUSY = 113,              /* called by an observer, during the observed run */
   TW_MODEL_NO_SUCH_SHAPES = 114,    /* the library has no variant for these shapes */

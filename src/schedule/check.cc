@@ -43,6 +43,16 @@ Status CheckLeaves(const Schedule& schedule, const Schedule::StageInfo& stage) {
     }
   }
   if (stage.tensorized.index < 0) return {};
+  if (FindTileIntrinsic(stage.intrinsic) != nullptr) {
+    // Rows and columns, then all reductions.
+    const auto first = static_cast<std::size_t>(LeafPosition(stage, stage.tensorized));
+    bool same = first + 2 + stage.op.reduce_axes.size() == stage.leaves.size();
+    for (std::size_t p = first; same && p < stage.leaves.size(); ++p) {
+      same = schedule.loop(stage.leaves[p]).reduction == (p >= first + 2);
+    }
+    return same ? Status()
+                : Refusal(stage, "the loops of intrinsic '" + stage.intrinsic + "' were changed");
+  }
   const int inner = FindMmaIntrinsic(stage.intrinsic) != nullptr ? 3 : 2;
   if (LeafPosition(stage, stage.tensorized) + inner != static_cast<int>(stage.leaves.size()) ||
       !schedule.loop(stage.leaves.back()).reduction) {

@@ -128,6 +128,9 @@ std::optional<ProductTypes> TypesOfIntrinsic(std::string_view name) {
   if (const DotIntrinsic* dot = FindDotIntrinsic(name)) {
     return ProductTypes{dot->a, dot->b, dot->acc};
   }
+  if (const TileIntrinsic* tiles = FindTileIntrinsic(name)) {
+    return ProductTypes{tiles->a, tiles->b, tiles->acc};
+  }
   const MmaIntrinsic* mma = FindMmaIntrinsic(name);
   if (mma == nullptr) return std::nullopt;
   return ProductTypes{mma->operand, mma->operand, mma->acc};

@@ -1,6 +1,9 @@
 #include "src/schedule/intrinsics.h"
 
+#include <algorithm>
 #include <array>
+
+#include "src/base/math.h"
 
 namespace tilewright {
 namespace {
@@ -22,6 +25,12 @@ constexpr std::array kMmaIntrinsics = {
     MmaIntrinsic{"mma.m8n8k16.s8", 8, 8, 16, kInt8, kInt32, 75},
 };
 
+constexpr std::array kTileIntrinsics = {
+    TileIntrinsic{"tiles.bf16", 2, kBFloat16, kBFloat16, kFloat32},
+    TileIntrinsic{"tiles.s8s8", 4, kInt8, kInt8, kInt32},
+    TileIntrinsic{"tiles.u8s8", 4, kUInt8, kInt8, kInt32},
+};
+
 }  // namespace
 
 const DotIntrinsic* FindDotIntrinsic(std::string_view name) {
@@ -32,6 +41,33 @@ const DotIntrinsic* FindDotIntrinsic(std::string_view name) {
 }
 
 std::span<const MmaIntrinsic> MmaIntrinsics() { return kMmaIntrinsics; }
+
+const TileIntrinsic* FindTileIntrinsic(std::string_view name) {
+  for (const TileIntrinsic& intrinsic : kTileIntrinsics) {
+    if (intrinsic.name == name) return &intrinsic;
+  }
+  return nullptr;
+}
+
+bool MultipliesTiles(const Stmt& stmt) {
+  if (stmt->kind == StmtKind::kIntrinsic) return FindTileIntrinsic(stmt->name) != nullptr;
+  return std::ranges::any_of(stmt->body, MultipliesTiles);
+}
+
+std::int64_t TileShape::row_tiles() const { return CeilDiv(rows, TileIntrinsic::kRows); }
+
+std::int64_t TileShape::column_tiles() const { return CeilDiv(columns, TileIntrinsic::kColumns); }
+
+bool TileShape::fits() const {
+  const std::int64_t row_count = row_tiles(), column_count = column_tiles();
+  const std::int64_t left =
+      TileIntrinsic::kRegisters - row_count * column_count - std::min(row_count, column_count);
+  const std::int64_t streamed = std::max(row_count, column_count);
+  // Tiles that share a register have one size; a last, smaller one has its own.
+  const bool cut = row_count > column_count ? rows % TileIntrinsic::kRows != 0
+                                            : columns % TileIntrinsic::kColumns != 0;
+  return left >= (cut && left < streamed ? 2 : 1);
+}
 
 const MmaIntrinsic* FindMmaIntrinsic(std::string_view name) {
   for (const MmaIntrinsic& intrinsic : kMmaIntrinsics) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "src/ir/dtype.h"
+#include "src/ir/stmt.h"
 
 namespace tilewright {
 
@@ -52,6 +53,41 @@ struct MmaIntrinsic {
   int chunk() const { return k / kThreadsX; }     ///< products whose factors one thread loads
   int words() const { return chunk() * operand.bytes() / 4; }  ///< ... of 4 bytes each, per row
 };
+
+/// Matrix product of tile registers (AMX), with all loops of its reductions:
+///   acc[i][j] = sum over the steps of sum over q < groups, t < depth of a[i][q][t] * b[q][j][t].
+/// A step is one product of tiles; steps are the iterations of the outer reductions, of any number.
+/// Rows of `acc`, rows (i) of `a` and rows (q) of `b` are each consecutive elements: columns,
+/// groups x depth, and columns x depth of them. The statement writes the sums; it does not add to
+/// them. Rows and columns of the sums in more than one tile share the tiles of `a` and `b`.
+struct TileIntrinsic {
+  std::string_view name;
+  int depth;  ///< products whose factors are one word of 4 bytes
+  DataType a, b, acc;
+
+  static constexpr int kRegisters = 8;
+  static constexpr int kRows = 16;     ///< of a register
+  static constexpr int kColumns = 16;  ///< of sums, 4 bytes each
+  static constexpr int kLoops = 4;     ///< at the end of a stage: rows, columns, groups, depth
+};
+
+/// Tiles of one statement. The sums are in rows x columns tiles of at most 16 x 16 elements.
+struct TileShape {
+  std::int64_t rows = 0, columns = 0;  ///< of the sums
+  std::int64_t groups = 0;             ///< rows of `b` in a step
+
+  std::int64_t row_tiles() const;
+  std::int64_t column_tiles() const;
+  /// Returns true if one factor's tiles, one of the other's and the sums fit the registers.
+  bool fits() const;
+  friend auto operator<=>(const TileShape&, const TileShape&) = default;
+};
+
+/// Returns the intrinsic of a name: "tiles.u8s8" (tdpbusd), "tiles.s8s8" (tdpbssd): depth 4;
+/// "tiles.bf16" (tdpbf16ps): depth 2. Null for an unknown name.
+const TileIntrinsic* FindTileIntrinsic(std::string_view name);
+/// Returns true if the statement, or one inside it, multiplies tiles.
+bool MultipliesTiles(const Stmt& stmt);
 
 /// Returns the intrinsic of a name: "mma.m8n8k16.s8", "mma.m16n8k8.f16" (sm_75), "mma.m16n8k32.s8",
 /// "mma.m16n8k16.f16", "mma.m16n8k8.tf32" (sm_80). Null for an unknown name.

@@ -42,6 +42,19 @@ std::string WrongLoops(const Schedule& schedule, const Schedule::StageInfo& info
     return "expected loops over " + std::to_string(mma->rows()) +
            " rows, 2 columns and a reduction of extent " + std::to_string(mma->k) + ", innermost";
   }
+  if (const TileIntrinsic* tiles = FindTileIntrinsic(intrinsic)) {
+    bool sums = count >= TileIntrinsic::kLoops;
+    for (std::size_t i = 0; i < count; ++i) {
+      sums = sums && schedule.loop(info.leaves[first + i]).reduction == (i >= 2);
+    }
+    const auto extent = [&](std::size_t from_end) {
+      return schedule.loop(info.leaves[info.leaves.size() - from_end]).extent;
+    };
+    if (sums && extent(1) == tiles->depth && extent(2) <= TileIntrinsic::kRows) return {};
+    return "expected loops over rows, columns and reductions, the last two of extents up to 16 "
+           "and " +
+           std::to_string(tiles->depth);
+  }
   const std::int64_t depth = FindDotIntrinsic(intrinsic)->depth;
   if (count == 2 && fits(1, depth, true)) return {};
   return "inside loop '" + schedule.loop(info.leaves[first]).name +

@@ -18,11 +18,12 @@ enum : unsigned {
   kAvx512 = 1u << 1,
   kVnni512 = 1u << 2,
   kVnni256 = 1u << 3,
-  kAmx = 1u << 4,
+  kAmxInt8 = 1u << 4,
   kNeon = 1u << 5,
   kDotprod = 1u << 6,
   kDoublePumped512 = 1u << 7,
   kBf16 = 1u << 8,
+  kAmxBf16 = 1u << 9,
 };
 
 struct CpuEntry {
@@ -33,7 +34,7 @@ struct CpuEntry {
 constexpr unsigned kSkylakeX = kAvx2 | kAvx512;
 constexpr unsigned kCascade = kSkylakeX | kVnni512;
 constexpr unsigned kCooper = kCascade | kBf16;
-constexpr unsigned kRapids = kCooper | kVnni256 | kAmx;
+constexpr unsigned kRapids = kCooper | kVnni256 | kAmxInt8 | kAmxBf16;
 
 constexpr CpuEntry kCpus[] = {
     // x86-64 levels and processors.
@@ -110,8 +111,8 @@ struct AttributeEntry {
 constexpr AttributeEntry kAttributes[] = {
     {"avx2", kAvx2, 0},           {"avx512f", kAvx512, kAvx2},  {"avx512bw", kAvx512, kAvx2},
     {"avx512dq", kAvx512, kAvx2}, {"avx512vl", kAvx512, kAvx2}, {"avx512vnni", kVnni512, 0},
-    {"avxvnni", kVnni256, kAvx2}, {"amx-int8", kAmx, 0},        {"neon", kNeon, 0},
-    {"dotprod", kDotprod, kNeon}, {"avx512bf16", kBf16, 0},
+    {"avxvnni", kVnni256, kAvx2}, {"amx-int8", kAmxInt8, 0},    {"neon", kNeon, 0},
+    {"dotprod", kDotprod, kNeon}, {"avx512bf16", kBf16, 0},     {"amx-bf16", kAmxBf16, 0},
 };
 
 bool IsArm32(const Target& target) { return ArchitectureOf(target) == "arm"; }
@@ -153,8 +154,8 @@ Result<unsigned> FeatureBits(const Target& target) {
   }
   constexpr unsigned kAllAvx512Parts = 0b11110;  // positions 1 to 4 of kAttributes
   if (avx512_parts == kAllAvx512Parts) bits |= kAvx512;
-  if ((bits & kAvx2) == 0) bits &= ~(kAvx512 | kVnni512 | kVnni256 | kAmx | kBf16);
-  if ((bits & kAvx512) == 0) bits &= ~(kVnni512 | kAmx | kDoublePumped512 | kBf16);
+  if ((bits & kAvx2) == 0) bits &= ~(kAvx512 | kVnni512 | kVnni256 | kAmxInt8 | kAmxBf16 | kBf16);
+  if ((bits & kAvx512) == 0) bits &= ~(kVnni512 | kDoublePumped512 | kBf16);
   return bits;
 }
 
@@ -190,7 +191,8 @@ Result<CpuFeatures> FeaturesOf(const Target& target) {
                      .avx512_vnni = (bits & kVnni512) != 0,
                      .avx512_bf16 = (bits & kBf16) != 0,
                      .avx_vnni = (bits & kVnni256) != 0,
-                     .amx_int8 = (bits & kAmx) != 0,
+                     .amx_int8 = (bits & kAmxInt8) != 0,
+                     .amx_bf16 = (bits & kAmxBf16) != 0,
                      .neon = neon,
                      .arm_dotprod = (bits & kDotprod) != 0,
                      .double_pumped_512 = (bits & kDoublePumped512) != 0};

@@ -16,7 +16,8 @@ struct CpuFeatures {
   bool avx512_vnni = false;
   bool avx512_bf16 = false;
   bool avx_vnni = false;
-  bool amx_int8 = false;
+  bool amx_int8 = false;  ///< tile registers that multiply bytes
+  bool amx_bf16 = false;  ///< ... and bfloat16
   bool neon = false;
   bool arm_dotprod = false;
   /// Executes a 512-bit vector operation as two halves, so a 256-bit one takes half the time.

@@ -73,8 +73,10 @@ TwLibraryShape ConvolutionCall(const Workload& w) {
 std::string RefusesProducts(const Workload& w, OpKind op) {
   const bool batched = op == OpKind::kBatchMatmul;
   if (w.op != op) return batched ? "only batch_matmul" : "only dense";
-  if (w.data_layout != (batched ? "BMK" : "MK") || w.kernel_layout != (batched ? "BNK" : "NK")) {
-    return "only rows of both operands";
+  const bool columns = batched && w.kernel_layout == "BKN";
+  const bool rows = w.kernel_layout == (batched ? "BNK" : "NK");
+  if (w.data_layout != (batched ? "BMK" : "MK") || (!rows && !columns)) {
+    return batched ? "only BMK data and BNK or BKN weights" : "only rows of both operands";
   }
   if (batched && w.data.shape[0] != w.weight.shape[0]) return "only as many matrices of both";
   return "";
@@ -85,8 +87,9 @@ Result<Kernel> CallProducts(const Workload& w, const Epilogue& epilogue, const T
   TwLibraryShape shape = ShapeOf(w, TW_LIBRARY_MATMUL);
   const std::size_t first = w.op == OpKind::kBatchMatmul ? 1 : 0;
   if (first == 1) shape.n = w.data.shape[0];
-  shape.h = w.data.shape[first], shape.c = w.data.shape[first + 1];
-  shape.k = w.weight.shape[first];
+  const MatmulSizes sizes = MatmulSizesOf(w);
+  shape.h = sizes.m, shape.c = sizes.k, shape.k = sizes.n;
+  shape.weight_columns = w.kernel_layout == "BKN" ? 1 : 0;
   shape.constant_weight = first == 0 ? 1 : 0;
   return LibraryCallWithEpilogue(w, epilogue, target, KernelLayouts(), library, shape);
 }

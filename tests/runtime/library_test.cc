@@ -64,6 +64,19 @@ TEST_F(PresentLibrary, KeepsAWeightUntilItIsToldToForget) {
   EXPECT_THAT(result, testing::ElementsAre(2, 5, 8, 11));
 }
 
+// Of one product and of several, whose descriptors have one dimension more.
+TEST_F(PresentLibrary, ReadsColumnsThatAreNextToEachOther) {
+  call_.shape.constant_weight = 0, call_.shape.weight_columns = 1;
+  alignas(64) float data[] = {1, 2, 3, 4, 5, 6, 1, 0, 0, 0, 1, 0};
+  alignas(64) float weight[] = {1, 0, 0, 1, 0, 1, 7, 8, 9, 10, 11, 12}, result[8] = {};
+  ASSERT_EQ(TwLibraryRun(&call_, result, data, weight, nullptr), 0);
+  EXPECT_THAT(result, testing::ElementsAre(1, 5, 4, 11, 0, 0, 0, 0));
+  TwLibraryForget();
+  call_.shape.n = 2;
+  ASSERT_EQ(TwLibraryRun(&call_, result, data, weight, nullptr), 0);
+  EXPECT_THAT(result, testing::ElementsAre(1, 5, 4, 11, 7, 8, 9, 10));
+}
+
 // If an environment variable disables instruction sets of the target, the library does not use
 // them.
 TEST_F(PresentLibrary, RefusesBytesWithoutTheirInstructions) {

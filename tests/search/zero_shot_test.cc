@@ -125,6 +125,10 @@ TEST(ZeroShotTest, FamiliesTellProcessorsThatSplitVectors) {
   const Workload dense = DenseTask().workload;
   EXPECT_EQ(FamilyOf({dense, *Target::Parse("llvm -mcpu=znver5")}), "dense/float32/avx512");
   EXPECT_EQ(FamilyOf({dense, *Target::Parse("llvm -mcpu=znver4")}), "dense/float32/avx512_halves");
+  // No model that learned without tile registers chooses between them and vectors.
+  const Target tiles = *Target::Parse("llvm -mcpu=sapphirerapids");
+  EXPECT_EQ(FamilyOf({dense, tiles}), "dense/float32/avx512");
+  EXPECT_EQ(FamilyOf({DenseTask("int8").workload, tiles}), "dense/int8/amx");
 }
 
 }  // namespace

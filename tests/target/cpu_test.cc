@@ -53,6 +53,20 @@ TEST(FeaturesTest, VectorsOf512BitsAreSplitByProcessorsThatHaveThem) {
   EXPECT_FALSE(splits("llvm -mcpu=sapphirerapids"));
 }
 
+TEST(FeaturesTest, TileRegistersAreThoseOfAnInstructionSetForEachType) {
+  const auto of = [](const char* target) { return *FeaturesOf(*Target::Parse(target)); };
+  EXPECT_TRUE(of("llvm -mcpu=sapphirerapids").amx_int8);
+  EXPECT_TRUE(of("llvm -mcpu=sapphirerapids").amx_bf16);
+  EXPECT_FALSE(of("llvm -mcpu=sapphirerapids -mattr=-amx-bf16").amx_bf16);
+  EXPECT_FALSE(of("llvm -mcpu=cooperlake").amx_int8);
+  EXPECT_TRUE(of("llvm -mcpu=cooperlake -mattr=+amx-tile,+amx-int8").amx_int8);
+  EXPECT_FALSE(of("llvm -mcpu=cooperlake -mattr=+amx-tile,+amx-int8").amx_bf16);
+  const Target with = *Target::Parse("llvm -mcpu=sapphirerapids"),
+               without = *Target::Parse("llvm -mcpu=cooperlake");
+  EXPECT_TRUE(IsCodeCompatible(without, with));
+  EXPECT_FALSE(IsCodeCompatible(with, without));
+}
+
 TEST(FeaturesTest, UnknownProcessorIsAnError) {
   auto features = FeaturesOf(*Target::Parse("llvm -mcpu=quantum"));
   ASSERT_FALSE(features.ok());

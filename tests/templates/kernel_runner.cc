@@ -57,6 +57,7 @@ Result<Tensor> RunInSimt(const Program& program, const Target& target,
 }
 
 GpuExecutor gpu_executor;
+ObjectMaker object_maker;
 
 Result<Tensor> RunByExecutor(const Program& program, const Target& target,
                              std::vector<Tensor>& arguments) {
@@ -70,7 +71,8 @@ Result<Tensor> Run(const Program& program, const Target& target, std::vector<Ten
     return gpu_executor ? RunByExecutor(program, target, arguments)
                         : RunInSimt(program, target, arguments);
   }
-  auto object = Generate({program}, target, Emit::kObject);
+  auto object =
+      object_maker ? object_maker(program, target) : Generate({program}, target, Emit::kObject);
   TW_RETURN_IF_ERROR(object);
   auto folder = ScopedTempDir::Create("tilewright-test");
   TW_RETURN_IF_ERROR(folder);
@@ -89,6 +91,8 @@ Result<Tensor> Run(const Program& program, const Target& target, std::vector<Ten
 }
 
 }  // namespace
+
+void MakeObjectsBy(ObjectMaker maker) { object_maker = std::move(maker); }
 
 void ExecuteGpuKernelsBy(GpuExecutor executor) { gpu_executor = std::move(executor); }
 

@@ -25,6 +25,11 @@ using GpuExecutor =
 /// emulator again. Not thread-safe.
 void ExecuteGpuKernelsBy(GpuExecutor executor);
 
+/// Makes the object of a kernel for a CPU.
+using ObjectMaker = std::function<Result<std::string>(const Program&, const Target&)>;
+/// Sets the function that makes the objects of later kernels; empty: Generate. Not thread-safe.
+void MakeObjectsBy(ObjectMaker maker);
+
 /// Compiles the schedule and runs it on this machine with the number of threads of the target;
 /// `arguments` are the parameters, the result last. Errors: those of each step.
 Result<Tensor> RunSchedule(const Schedule& schedule, const Target& target,

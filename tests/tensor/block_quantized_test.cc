@@ -53,6 +53,22 @@ TEST(BlockQuantizedTest, EveryFormIsFoundInItsWorkload) {
   }
 }
 
+// Where parts of a byte, bytes and lanes of a block are as many, hashes decide their order.
+TEST(BlockQuantizedTest, KeysAreReadBackAtAllSizes) {
+  for (BlockQuantizedMatmul form : AllForms()) {
+    for (const std::int64_t block : {16, 32, 64, 128}) {
+      for (const std::int64_t m : {1, 16, 17}) {
+        form.m = m, form.n = 48, form.k = 512, form.block = block;
+        const Workload workload = Workload::FromExpression(*ExpressionOf(form));
+        EXPECT_TRUE(FindBlockQuantized(workload.expression)) << workload.Key();
+        const auto parsed = Workload::Parse(workload.Key());
+        ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+        EXPECT_EQ(parsed->Key(), workload.Key());
+      }
+    }
+  }
+}
+
 TEST(BlockQuantizedTest, OtherExpressionsAreNot) {
   const auto plain = ParseExpression(
       "input X: float32[3, 64]\nconst W: float32[8, 64]\n"

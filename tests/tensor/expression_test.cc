@@ -1,6 +1,7 @@
 // Expressions: their text and its diagnostics, their canonical form and their values.
 #include "src/tensor/expression/expression.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -145,6 +146,23 @@ TEST(ExpressionKey, IsTheSameForAxesInAnotherOrder) {
             KeyOf("const X: float32[4]\nY[i: 4] = X[i]"));
   EXPECT_EQ(KeyOf("input X: float32[4]\nY[i: 4] = X[i] * 2"),
             "expression(input x0:float32[4];t0[i0:4]=x0[i0]*2.0)");
+}
+
+// Of 60 sizes, since hashes of sizes decide the order of axes.
+TEST(ExpressionKey, IsTheSameHoweverASumOfIndicesIsGrouped) {
+  for (int rows = 1; rows <= 60; ++rows) {
+    const std::string before = fmt::format(
+        "input X: float32[{0}, 512]\ninput W: float32[32, 4, 4, 4]\n"
+        "Y[m: {0}, b: 8] = sum(c: 4, j: 4, t: 4) W[b, c, j, t] * X[m, ",
+        rows);
+    const std::string key = KeyOf(before + "b * 64 + (c * 4 + j) * 4 + t]");
+    EXPECT_EQ(KeyOf(before + "(b * 4 + c) * 16 + (j * 4 + t)]"), key);
+    EXPECT_EQ(KeyOf(before + "t + 4 * (j + 4 * (c + b * 4))]"), key);
+    EXPECT_EQ(KeyOf(before + "(t + c * 16) - (0 - j * 4 - b * 64)]"), key);
+    const auto back = Workload::Parse(key);
+    ASSERT_TRUE(back.ok()) << back.status().message();
+    EXPECT_EQ(back->Key(), key);
+  }
 }
 
 TEST(ExpressionKey, HasOneSpelling) {

@@ -232,6 +232,7 @@ void FunctionEmitter::EmitIntrinsic(const Stmt& stmt) {
   if (IsAsyncCommit(*stmt)) return EmitAsyncCommit();
   if (IsAsyncWait(*stmt)) return EmitAsyncWait(*stmt);
   if (const MmaIntrinsic* mma = FindMmaIntrinsic(stmt->name)) return EmitMma(*stmt, *mma);
+  if (const TileIntrinsic* tiles = FindTileIntrinsic(stmt->name)) return EmitTiles(*stmt, *tiles);
   const DotIntrinsic* dot = FindDotIntrinsic(stmt->name);
   if (dot == nullptr) return kernel_.Fail(Unsupported("no code for the intrinsic " + stmt->name));
   if (lanes_ > 0) return kernel_.Fail(Unsupported("intrinsic inside of a vector loop"));

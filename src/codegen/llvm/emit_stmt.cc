@@ -81,6 +81,7 @@ FunctionEmitter::FunctionEmitter(KernelContext& kernel, llvm::Function* function
 }
 
 void FunctionEmitter::Finish() {
+  if (multiplies_tiles_) builder_.CreateIntrinsic(llvm::Intrinsic::x86_tilerelease, {}, {});
   if (on_gpu()) {
     builder_.CreateRetVoid();
   } else if (result_ == nullptr) {

@@ -27,7 +27,8 @@ struct KernelContext {
   const CpuFeatures& features;
   const StoragePlan& plan;
   Machine machine = Machine::kX86;
-  Status status = {};  ///< first emission error
+  Status status = {};                       ///< first emission error
+  std::vector<TileShape> tile_shapes = {};  ///< that the program multiplies, each once
 
   void Fail(Status failure) {
     if (status.ok()) status = std::move(failure);
@@ -42,6 +43,9 @@ struct KernelContext {
 /// Returns LLVM's type of one element in registers (bool: i1) and in memory (bool: i8).
 llvm::Type* ScalarType(llvm::LLVMContext& context, DataType dtype);
 llvm::Type* MemoryType(llvm::LLVMContext& context, DataType dtype);
+
+/// Returns the shapes of the tile products in a statement, each once (emit_tiles.cc).
+std::vector<TileShape> TileShapesOf(const Stmt& stmt);
 
 /// Emits statements into one function: the kernel's main function, or the body of a parallel loop.
 ///
@@ -104,7 +108,7 @@ class FunctionEmitter {
 
   void EmitLibraryCall(const Stmt& stmt);  // emit_library.cc
 
-  // ... on GPUs from sm_80 on (emit_async.cc) ---
+  // ... on GPUs from sm_80 on (emit_copy.cc) ---
   void EmitAsyncCopy(const StmtNode& stmt);
   void EmitAsyncCommit();
   void EmitAsyncWait(const StmtNode& stmt);
@@ -133,6 +137,16 @@ class FunctionEmitter {
   void EmitMma(const StmtNode& stmt, const MmaIntrinsic& mma);
   void LoadFragments(std::span<const Region> runs, const MmaIntrinsic& mma,
                      std::vector<Value*>* words);
+
+  // ... in tile registers (emit_tiles.cc) ---
+  void EmitTiles(const StmtNode& stmt, const TileIntrinsic& tiles);
+  void ConfigureTiles(const TileShape& shape);
+  void MultiplyTileSteps(const StmtNode& stmt, const TileIntrinsic& tiles, const TileShape& shape,
+                         Linear a, Linear b, int reduction);
+  void MultiplyStep(const StmtNode& stmt, const TileIntrinsic& tiles, const TileShape& shape,
+                    const Linear& a, const Linear& b);
+  void MoveTile(llvm::Intrinsic::ID move, std::int64_t tile, const BufferNode& buffer, Linear index,
+                std::int64_t offset, std::int64_t stride);
 
   // --- memory (emit_memory.cc) ---
   std::optional<Linear> Flatten(const BufferNode& buffer, const std::vector<Expr>& indices);
@@ -240,6 +254,9 @@ class FunctionEmitter {
   Linear lane_first_;
   Value* mask_ = nullptr;
   std::int64_t unroll_steps_ = 0;  // current auto_unroll_max_step
+
+  bool multiplies_tiles_ = false;
+  Value* tile_shape_ = nullptr;  // alloca: number of the configured shape, of several; or null
 
   // Values of the current statement, valid at the builder's position and mask. Each entry keeps its
   // expression alive, so that no new expression gets the same address.

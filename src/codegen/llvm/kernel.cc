@@ -11,7 +11,8 @@
 namespace tilewright::emit {
 namespace {
 
-// TW_ABI_VERSION of src/runtime/abi.h, which this module may not include; a test compares them.
+// TW_ABI_VERSION and others of src/runtime/abi.h, which this module may not include; a test
+// compares them.
 constexpr std::uint32_t kAbiVersion = 1;
 
 bool IsSymbol(const std::string& name) {
@@ -35,6 +36,53 @@ void EmitInfo(const KernelContext& kernel) {
                            kernel.program.name + "_info");
 }
 
+/// Returns TW_TILES_INT8, TW_TILES_BF16 or both (src/runtime/abi.h) for what the program
+/// multiplies.
+std::uint32_t NeededTiles(const Stmt& stmt) {
+  std::uint32_t needs = 0;
+  if (stmt->kind == StmtKind::kIntrinsic) {
+    const TileIntrinsic* tiles = FindTileIntrinsic(stmt->name);
+    if (tiles != nullptr) needs |= tiles->a == kBFloat16 ? 2U : 1U;
+  }
+  for (const Stmt& inner : stmt->body) needs |= NeededTiles(inner);
+  return needs;
+}
+
+/// Emits the question to the runtime whether tile registers may be used: null or the reason why
+/// not.
+llvm::Value* AskForTiles(KernelContext& kernel, llvm::IRBuilder<>& at) {
+  const llvm::FunctionCallee problem = kernel.module.getOrInsertFunction(
+      "TwTilesProblem", llvm::FunctionType::get(at.getPtrTy(), {at.getInt32Ty()}, false));
+  return at.CreateCall(problem, {at.getInt32(NeededTiles(kernel.program.body))});
+}
+
+/// Emits a return from the entry point where tile registers may not be used.
+void RefuseWithoutTiles(KernelContext& kernel, llvm::IRBuilder<>& at) {
+  constexpr std::uint32_t kTilesRefused = 117;  // TW_TILES_REFUSED, too
+  llvm::LLVMContext& context = at.getContext();
+  llvm::Function* entry = at.GetInsertBlock()->getParent();
+  auto* refused = llvm::BasicBlock::Create(context, "refused", entry);
+  auto* ready = llvm::BasicBlock::Create(context, "ready", entry);
+  at.CreateCondBr(at.CreateIsNull(AskForTiles(kernel, at)), ready, refused);
+  at.SetInsertPoint(refused);
+  at.CreateRet(at.getInt32(kTilesRefused));
+  at.SetInsertPoint(ready);
+}
+
+/// Emits the TwPrepare <name>_prepare of a program that multiplies tiles.
+void EmitPrepareTiles(KernelContext& kernel) {
+  llvm::IRBuilder<> at(kernel.module.getContext());
+  llvm::PointerType* pointer = at.getPtrTy();
+  if (kernel.module.getFunction(kernel.program.name + "_prepare") != nullptr) {
+    return kernel.Fail(Unsupported("tiles beside the call of a library"));
+  }
+  auto* function = llvm::Function::Create(
+      llvm::FunctionType::get(pointer, {pointer, pointer}, false),
+      llvm::GlobalValue::ExternalLinkage, kernel.program.name + "_prepare", kernel.module);
+  at.SetInsertPoint(llvm::BasicBlock::Create(at.getContext(), "entry", function));
+  at.CreateRet(AskForTiles(kernel, at));
+}
+
 /// Emits the entry point: unpacks the arguments and calls `run` (buffers..., workspace, parallel).
 void EmitEntry(KernelContext& kernel, llvm::Function* run) {
   llvm::IRBuilder<> at(kernel.module.getContext());
@@ -56,6 +104,7 @@ void EmitEntry(KernelContext& kernel, llvm::Function* run) {
   }
   arguments.push_back(workspace);
   arguments.push_back(entry->getArg(2));
+  if (!kernel.tile_shapes.empty()) RefuseWithoutTiles(kernel, at);
   at.CreateRet(at.CreateCall(run, arguments));
 }
 
@@ -108,7 +157,7 @@ Status EmitKernel(const Program& given, const CpuFeatures& features, Machine mac
   program.body = RollEpilogues(given.body, *plan, rules.register_bytes);
   if (program.body.get() != given.body.get()) plan = PlanStorage(program, rules);
   TW_RETURN_IF_ERROR(plan);
-  KernelContext kernel{module, program, features, *plan, machine};
+  KernelContext kernel{module, program, features, *plan, machine, {}, TileShapesOf(program.body)};
 
   std::vector<const BufferNode*> buffers;
   for (const Buffer& buffer : program.parameters) buffers.push_back(buffer.get());
@@ -127,6 +176,7 @@ Status EmitKernel(const Program& given, const CpuFeatures& features, Machine mac
   emitter.EmitBody(program.body);
   emitter.Finish();
   EmitEntry(kernel, run);
+  if (!kernel.tile_shapes.empty()) EmitPrepareTiles(kernel);
   EmitInfo(kernel);
   return kernel.status.WithContext(program.name);
 }

@@ -13,6 +13,7 @@
 #include "src/runtime/cuda_functions.h"
 #include "src/runtime/loaded_model.h"
 #include "src/runtime/model.h"
+#include "src/schedule/intrinsics.h"
 #include "src/target/device.h"
 
 namespace tilewright {
@@ -289,11 +290,11 @@ class IrWriter {
                          list);
   }
 
-  /// Writes the check that all libraries called by kernels are present.
+  /// Writes the check that all libraries called by kernels, and tile registers, are present.
   void WriteLibraries() {
     std::string asked, last = "null";
     for (const Program& kernel : plan_.kernels) {
-      if (LibraryCallsOf(kernel.body).empty()) continue;
+      if (LibraryCallsOf(kernel.body).empty() && !MultipliesTiles(kernel.body)) continue;
       text_ += fmt::format("declare ptr @{}_prepare(ptr, ptr)\n", kernel.name);
       const std::size_t i = static_cast<std::size_t>(&kernel - plan_.kernels.data());
       asked += fmt::format(

@@ -117,6 +117,11 @@ class Lowering {
   Stmt EmitMma(const Nest& nest, std::size_t p);
   std::optional<Region> RunOf(const Expr& load, const Expr& along, std::int64_t extent);
 
+  // tiles.cc
+  Stmt EmitTiles(const Nest& nest, std::size_t p);
+  std::optional<Region> TileRegion(const Nest& nest, std::size_t p, const Expr& load,
+                                   std::vector<std::int64_t>* strides);
+
   // body.cc
   Stmt EmitAsyncCopy(const Nest& nest, std::size_t p);
   std::int64_t AlignmentOf(const Region& region);

@@ -279,6 +279,9 @@ Stmt Lowering::EmitLevel(Nest* nest, std::size_t p, bool entered) {
 Stmt Lowering::EmitLoop(Nest* nest, std::size_t p) {
   const auto& info = *nest->info;
   const bool end = p == info.leaves.size();
+  if (!end && info.leaves[p] == info.tensorized && FindTileIntrinsic(info.intrinsic) != nullptr) {
+    return EmitTiles(*nest, p);
+  }
   if (nest->part == Nest::Part::kWhole && IsReduction(info) &&
       (end || schedule_.loop(info.leaves[p]).reduction)) {
     Nest init = *nest;

@@ -65,6 +65,12 @@ TemplateEntry DepthwiseTapsInt8CpuEntry();
 /// the order of a channel shuffle: the first of each group, then the second of each, …
 TemplateEntry GroupConv2dShuffledCpuEntry();
 
+/// `conv2d_amx.cpu`, `dense_amx.cpu`, `batch_matmul_amx.cpu`: products of bytes and of bfloat16 in
+/// tile registers, only for targets with AMX.
+TemplateEntry Conv2dAmxCpuEntry();
+TemplateEntry DenseAmxCpuEntry();
+TemplateEntry BatchMatmulAmxCpuEntry();
+
 /// `matmul_nbits.cpu`: products of float rows and weights of few bits in blocks
 /// (src/tensor/block_quantized.h).
 TemplateEntry MatmulNbitsCpuEntry();
@@ -80,6 +86,9 @@ TemplateEntry BatchMatmulDnnlEntry();
 // One on each line: patches and merges touch one.
 // clang-format off
 inline constexpr TemplateMaker kCpuTemplates[] = {
+    &Conv2dAmxCpuEntry,
+    &DenseAmxCpuEntry,
+    &BatchMatmulAmxCpuEntry,
     &Conv2dDirectCpuEntry,
     &Conv2dDirectInt8CpuEntry,
     &Conv2dDirectBFloat16CpuEntry,

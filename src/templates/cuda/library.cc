@@ -16,6 +16,7 @@ struct Cublas {
   static constexpr std::string_view kName = "cublas";
   static std::string Refuses(const Workload& w, const Target& target) {
     if (!DeviceTraitsOf(target).launches_grids) return kOnlyCuda;
+    if (w.kernel_layout == "BKN") return "only rows of both operands";
     if (IsFloat32(w)) return "";
     if (w.data.dtype != kInt8 || !IsInt8(w)) return "only float32, or int8 summed in int32";
     // The library's documentation requires this of integer products.

@@ -142,6 +142,12 @@ Json IntrinsicsJson(const Stmt& body) {
                   {"a", DataTypeName(dot->a)},
                   {"b", DataTypeName(dot->b)},
                   {"sum", DataTypeName(dot->acc)}});
+    } else if (const TileIntrinsic* tiles = FindTileIntrinsic(name)) {
+      one.update({{"kind", "tiles"},
+                  {"depth", tiles->depth},
+                  {"a", DataTypeName(tiles->a)},
+                  {"b", DataTypeName(tiles->b)},
+                  {"sum", DataTypeName(tiles->acc)}});
     } else if (const MmaIntrinsic* mma = FindMmaIntrinsic(name)) {
       one.update({{"kind", "mma"},
                   {"m", mma->m},

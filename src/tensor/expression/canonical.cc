@@ -166,6 +166,11 @@ class Canonizer {
   static Hash HashOfInteger(std::int64_t value) {
     return HashOfKind(ExprKind::kInt, kInt64, value, "");
   }
+  static constexpr Hash kSum = 2000;  // start of the hash of a linear form
+  /// Returns the hash of a linear form that is one term.
+  static Hash HashOfTerm(Hash node, std::int64_t coefficient) {
+    return Mixed(kSum, 0) + Mixed(node, static_cast<Hash>(coefficient));
+  }
   /// Returns the node that a linear form equals; -1 if it has more.
   static int TermAlone(const LinearIndex64& linear) {
     const bool alone = linear.terms.size() == 1 && linear.constant == 0 &&
@@ -183,7 +188,7 @@ class Canonizer {
         const bool wide = stage.nodes[static_cast<std::size_t>(alone)].dtype == kInt64;
         return wide ? of(alone) : Mixed(HashOfKind(ExprKind::kCast, kInt64, 0, ""), of(alone));
       }
-      Hash sum = Mixed(2000, static_cast<Hash>(linear.constant));
+      Hash sum = Mixed(kSum, static_cast<Hash>(linear.constant));
       for (const auto& [text, term] : linear.terms) {
         sum += Mixed(of(term.node), static_cast<Hash>(term.coefficient));
       }
@@ -253,9 +258,37 @@ class Canonizer {
   // --- order ---------------------------------------------------------------------------------
   void ForEachInOrder(std::int64_t tensor, int i,
                       const std::function<void(const ExpressionNode&)>& visit) {
-    const ExpressionNode& n = StageOf(tensor).nodes[static_cast<std::size_t>(i)];
+    const ExpressionStage& stage = StageOf(tensor);
+    const ExpressionNode& n = stage.nodes[static_cast<std::size_t>(i)];
     visit(n);
-    for (int arg : OrderedArgs(tensor, n)) ForEachInOrder(tensor, arg, visit);
+    const std::vector<int> args =
+        IsLinear(stage, i) ? OrderedTerms(tensor, LinearOf(stage, i)) : OrderedArgs(tensor, n);
+    for (int arg : args) ForEachInOrder(tensor, arg, visit);
+  }
+
+  /// Returns the nodes of a linear form's terms, in an order that does not depend on how the text
+  /// groups the sum: added ones first, then as operands that commute.
+  std::vector<int> OrderedTerms(std::int64_t tensor, const LinearIndex64& linear) {
+    const StageHashes& hashes = HashesOf(tensor);
+    struct Term {
+      bool subtracted;
+      double smallness;
+      Hash hash;
+      int node;
+      auto operator<=>(const Term&) const = default;
+    };
+    std::vector<Term> terms;
+    for (const auto& [text, term] : linear.terms) {
+      const auto node = static_cast<std::size_t>(term.node);
+      const Hash hash = hashes.nodes[node];
+      terms.push_back({term.coefficient < 0, -hashes.largest[node],
+                       term.coefficient == 1 ? hash : HashOfTerm(hash, term.coefficient),
+                       term.node});
+    }
+    std::ranges::sort(terms);
+    std::vector<int> nodes;
+    for (const Term& term : terms) nodes.push_back(term.node);
+    return nodes;
   }
 
   /// Adds stages after those that they read; inputs when first read.
