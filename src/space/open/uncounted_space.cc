@@ -16,11 +16,11 @@ constexpr std::size_t kMaxKnown = 64;
 // Nodes of conditions that all first draws may evaluate, and that later draws of one config may
 // take on average; a node takes about 50 ns.
 constexpr std::int64_t kFirstWork = 10'000'000, kDrawWork = 400'000;
-constexpr std::int64_t kMinDraws = 200, kMaxDraws = 20'000;
+constexpr std::int64_t kMinFirstDraws = 200, kMaxFirstDraws = 20'000;
 constexpr std::int64_t kDrawsPerConfig = 12;  // times the mean: one sample in 160,000 finds none
 // Partial configs that all searches may look at, and expressions that one may make.
 constexpr std::int64_t kMaxPartial = 60'000;
-constexpr std::size_t kMaxExpressions = 200'000;
+constexpr std::size_t kMaxSearchExpressions = 200'000;
 constexpr int kSearches = 8;
 constexpr int kStepsPerParameter = 6;  // of a walk
 
@@ -55,7 +55,7 @@ class OpenSpace::Search {
       std::swap(values[i - 1], values[random_.Below(i)]);
     }
     for (const std::int32_t v : values) {
-      if (--left_ < 0 || space_.pool_.size() > last_ + kMaxExpressions) return End::kLimit;
+      if (--left_ < 0 || space_.pool_.size() > last_ + kMaxSearchExpressions) return End::kLimit;
       config[p] = v;
       std::vector<ExpressionId> next;
       if (!Substitute(p, v, state, next)) continue;
@@ -90,7 +90,7 @@ Status OpenSpace::FindAllowed(std::uint32_t last) {
     work += check.table.empty() ? pool_.work(check.expression) : 1;
   }
   Random random(kSeed);
-  const std::int64_t most = std::clamp(kFirstWork / work, kMinDraws, kMaxDraws);
+  const std::int64_t most = std::clamp(kFirstWork / work, kMinFirstDraws, kMaxFirstDraws);
   std::int64_t drawn = 0;
   while (drawn < most && known_.size() < kMaxKnown) {
     ++drawn;
