@@ -228,8 +228,7 @@ Status AddResults(const T4Group& group, Origins& origins, const std::set<std::in
   if (!imported.empty()) {
     const T4Origin* first = imported.front().first;
     // Durations are in the unit of the file's metadata.
-    const double factor =
-        space.file.duration_unit_seconds() / first->file.duration_unit_seconds();
+    const double factor = space.file.duration_unit_seconds() / first->file.duration_unit_seconds();
     for (T4Result& result : own) {
       for (T4Result::Duration& duration : result.times) {
         for (double& value : duration.values) value *= factor;

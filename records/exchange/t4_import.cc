@@ -37,7 +37,7 @@ constexpr double kIntervalFactor = 1.96;
 /// File with what its own metadata states about the task.
 struct LoadedT4 {
   T4File file;
-  Json own = Json::object();  // "tilewright" of the metadata
+  Json own = Json::object();   // "tilewright" of the metadata
   std::string kernel, device;  // of the file's name, or of a cachefile
 };
 
@@ -137,8 +137,8 @@ double UnixSecondsOf(const std::string& text) {
   char separator = 0, sign = 0;
   int hours = 0, minutes = 0;
   const int read = std::sscanf(text.c_str(), "%4d-%2d-%2d%c%2d:%2d:%lf%c%2d:%2d", &date.tm_year,
-                               &date.tm_mon, &date.tm_mday, &separator, &date.tm_hour,
-                               &date.tm_min, &seconds, &sign, &hours, &minutes);
+                               &date.tm_mon, &date.tm_mday, &separator, &date.tm_hour, &date.tm_min,
+                               &seconds, &sign, &hours, &minutes);
   if (read < 7 || !(seconds >= 0 && seconds < 61)) return 0;
   date.tm_year -= 1900;
   date.tm_mon -= 1;
@@ -185,8 +185,7 @@ class TrialMaker {
     } else {
       trial.reason = ReasonOf(result);
     }
-    const std::string why =
-        InvalidValuesReason(trial, MinSeconds(task_.workload, task_.target()));
+    const std::string why = InvalidValuesReason(trial, MinSeconds(task_.workload, task_.target()));
     if (!why.empty()) return InvalidArgument(why);
     return trial;
   }

@@ -14,18 +14,18 @@ namespace tilewright::records {
 
 /// What a T4 file does not state. All may be empty.
 struct T4ImportOptions {
-  std::string name;         ///< of the task; else of the file
-  std::string problem;      ///< JSON of ParseProblem
-  std::string environment;  ///< JSON of ParseEnvironment; else of the file
-  std::string space;        ///< T1 file or text of the space; else the values that occur
+  std::string name;                ///< of the task; else of the file
+  std::string problem;             ///< JSON of ParseProblem
+  std::string environment;         ///< JSON of ParseEnvironment; else of the file
+  std::string space;               ///< T1 file or text of the space; else the values that occur
   const OpenTask* task = nullptr;  ///< the task; null: see the other members
   bool dry_run = false;            ///< only check
 };
 
 struct T4Import {
-  std::string task;         ///< key of the task
-  std::string name;         ///< of the task
-  std::string device;       ///< model of the device
+  std::string task;    ///< key of the task
+  std::string name;    ///< of the task
+  std::string device;  ///< model of the device
   std::int64_t results = 0, failed = 0;
   std::int64_t imported = 0;  ///< the others were imported before
 };

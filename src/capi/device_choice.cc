@@ -103,7 +103,7 @@ Status ShareAt(const tw_device_choice* handle, std::size_t device, tw_share* out
   TW_ASSIGN_OR_RETURN(const auto choice, Choices::Table().Get(handle, "choice"));
   TW_RETURN_IF_ERROR(CheckDevice(*choice, device));
   if (choice->choice.measured.empty()) {
-    return NotFound("no config was measured on all devices");
+    return NotFound("no config that works was measured on all devices");
   }
   return FillShare(*choice, choice->choice.measured.front().shares[device], device, out);
 }

@@ -13,9 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kBlocks =
-    R"({"ConfigurationSpace":{"TuningParameters":[)"
-    R"({"Name":"block","Type":"int","Values":[1,2,4,8]}]}})";
+constexpr const char* kBlocks = R"({"ConfigurationSpace":{"TuningParameters":[)"
+                                R"({"Name":"block","Type":"int","Values":[1,2,4,8]}]}})";
 
 class DeviceChoiceTest : public CapiTest {
  protected:
@@ -77,16 +76,20 @@ TEST_F(DeviceChoiceTest, ItsJsonIsThatOfTheProgram) {
   }
 }
 
-TEST_F(DeviceChoiceTest, WithoutACommonConfigThereIsAChoiceWithoutOne) {
+TEST_F(DeviceChoiceTest, WithoutAConfigThatWorksOnAllTheChoiceHasNone) {
   const api::Tuning task = Record("A", {1});
   Record("B", {});
   Record("C", {0, 1});
   Add(path_);
   const auto choice = task.QueryDevices(catalog_.get(), {"A", "C"}, TW_BY_WORST, status_);
   ASSERT_TRUE(choice.has_value()) << status_.message;
-  EXPECT_EQ(choice->config(), R"({"block":1})");
+  EXPECT_EQ(choice->config(), "");
   EXPECT_EQ(choice->score(), 0);
-  EXPECT_EQ(choice->ShareOn(1)->share, 0);
+  EXPECT_FALSE(choice->ShareOn(1).has_value());
+  const auto transfer = choice->Transfer(0, 1);
+  ASSERT_TRUE(transfer.has_value());
+  EXPECT_EQ(transfer->share, 0);  // measured, and failed
+  EXPECT_EQ(transfer->evidence, TW_EVIDENCE_MEASURED);
   EXPECT_FALSE(task.QueryDevices(catalog_.get(), {"A", "B"}, TW_BY_WORST, status_).has_value());
   EXPECT_EQ(status_.code, TW_NOT_FOUND);
   EXPECT_THAT(status_.message, HasSubstr("gpu=A"));

@@ -232,8 +232,8 @@ TEST(OpenSpaceTest, AnEntangledSpaceOfRareConfigsIsWalkedFromThoseFoundFirst) {
 
 TEST(OpenSpaceTest, AnEntangledSpaceWithoutConfigsIsRefusedWhenItIsMade) {
   const Entangled mixed;
-  const auto made = OpenSpace::Create("", mixed.parameters,
-                                      {mixed.sum + " % 10 == 3", mixed.sum + " % 5 == 4"});
+  const auto made =
+      OpenSpace::Create("", mixed.parameters, {mixed.sum + " % 10 == 3", mixed.sum + " % 5 == 4"});
   ASSERT_FALSE(made.ok());
   EXPECT_NE(made.status().message().find("fulfils all conditions"), std::string::npos)
       << made.status().message();
