@@ -16,6 +16,7 @@
 #include "src/base/files/file_kind.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
+#include "src/templates/open/environment.h"
 
 namespace tilewright::search {
 namespace {
@@ -50,15 +51,16 @@ constexpr std::string_view kShare = "share";
 constexpr std::string_view kBrokerTimeout = "broker_timeout_seconds";
 constexpr std::string_view kDeadline = "deadline";
 constexpr std::string_view kInput = "input";
+constexpr std::string_view kEnvironment = "environment";
 constexpr double kMinBrokerTimeout = 10;
 // Keys that ToJson writes only if they differ from the default, for older programs.
-constexpr std::array<std::string_view, 18> kLate = {
+constexpr std::array<std::string_view, 19> kLate = {
     kRequantize, kPrecision,     kFloatError, kFleet,  kFleetClass,  kPriority,
     kShare,      kBrokerTimeout, kDeadline,   "space", "command",    "build",
-    "check",     "name",         "shell",     kInput,  "time_limit", "build_limit"};
+    "check",     "name",         "shell",     kInput,  "time_limit", "build_limit", kEnvironment};
 
-const std::array<Field, 38>& Fields() {
-  static const std::array<Field, 38> kFields = {{
+const std::array<Field, 39>& Fields() {
+  static const std::array<Field, 39> kFields = {{
       {"graph", &JobSettings::graph},
       {"target", &JobSettings::target},
       {"threads", &JobSettings::threads, 1, 1024},
@@ -82,6 +84,7 @@ const std::array<Field, 38>& Fields() {
       {"shell", &JobSettings::shell},
       {kInput, &JobSettings::input},
       {"env", &JobSettings::env},
+      {kEnvironment, &JobSettings::environment},
       {"time_limit", &JobSettings::time_limit, 0, kMaxSeconds},
       {"build_limit", &JobSettings::build_limit, 0, kMaxSeconds},
       {"trials", &JobSettings::trials, 0, kMaxCount},
@@ -128,6 +131,10 @@ std::string Range(const Field& field, std::string_view kind) {
 /// Sets one member. Returns the expected form, or an empty text if the value is valid.
 std::string Set(const Field& field, const Json& value, JobSettings& settings) {
   if (const auto* text = std::get_if<Text>(&field.member)) {
+    if (field.key == kEnvironment && value.is_object()) {
+      settings.*(*text) = DumpJson(value);
+      return {};
+    }
     if (!value.is_string()) return "a text";
     settings.*(*text) = value.get<std::string>();
     return {};
@@ -211,6 +218,10 @@ Status SetChecked(const StrategyRegistry& strategies, const Field& field, const 
   const bool dated = field.key == kDeadline && !settings.deadline.empty();
   if (expected.empty() && dated && !ParseDeadline(settings.deadline, 0).ok()) {
     expected = "a time such as 2026-11-25T06:00:00Z or a duration such as 8h";
+  }
+  if (expected.empty() && field.key == kEnvironment && !settings.environment.empty()) {
+    const auto device = ParseEnvironment(settings.environment);
+    if (!device.ok()) return device.status().WithContext(std::string(kEnvironment));
   }
   if (expected.empty()) return Status();
   return InvalidArgument(std::string(field.key) + ": " + Shown(value) + ", expected " + expected);

@@ -41,6 +41,9 @@ struct JobSettings {
   bool shell = false;
   std::string input = "none";    ///< "none", "json", "server"
   std::vector<std::string> env;  ///< "OMP_NUM_THREADS={threads}"
+  /// Where the program runs, in place of this machine's CPU: JSON of ParseEnvironment. In a file an
+  /// object or its text.
+  std::string environment;
   double time_limit = 60;        ///< seconds of one run of the program
   double build_limit = 600;      ///< seconds of one build
 

@@ -628,6 +628,63 @@ TW_API tw_code tw_query_tuning(tw_catalog* catalog, const tw_tuning* task,
                                const tw_query_options* options, tw_answer** out,
                                tw_error* error) TW_NOEXCEPT;
 
+/* ---- One config for several devices (docs/records.md, "Several devices") */
+
+/** Choice of one config for several devices. The share of a config on a device is the best value
+ *  there over its value, 0 to 1. The choice is the config, among those measured on all devices,
+ *  whose least or mean share is largest. Independent of the catalog after it is created. */
+typedef struct tw_device_choice tw_device_choice;
+enum { TW_BY_WORST = 0, TW_BY_MEAN = 1 };
+/** Why a share is known. */
+enum {
+  TW_EVIDENCE_NONE = 0,
+  TW_EVIDENCE_MEASURED = 1, /* the config was measured on the device */
+  TW_EVIDENCE_PREDICTED = 2 /* by configs measured on the device and on another one */
+};
+typedef struct tw_share {
+  uint32_t struct_size;
+  int32_t evidence;   /* TW_EVIDENCE_ */
+  const char* device; /* its name, as asked */
+  double share;       /* predicted: the median; 0 if the config fails, or without evidence */
+  double low, high;   /* predicted: lower and upper quartile; else the share */
+  const char* from;   /* predicted: name of the other device; else null */
+  int64_t common;     /* predicted: number of configs measured on both */
+} tw_share;
+#define TW_SHARE_INIT \
+  { sizeof(tw_share), 0, 0, 0, 0, 0, 0, 0 }
+
+/** Chooses the config of a task for several devices, from the records of all sources of the catalog.
+ *  key: of the task, as of tw_query_key or tw_tuning_key; target: names the metric. devices: models
+ *  of devices, values of an environment's fields, targets, or "here". by: TW_BY_. If no config was
+ *  measured on all devices with a score above 0, the choice has none; that is no error.
+ *  Errors: TW_NOT_FOUND for a device without records of the task, with those that have some;
+ *  TW_INVALID_ARGUMENT for a name of several devices, or a device twice; as tw_query_key. */
+TW_API tw_code tw_query_devices(tw_catalog* catalog, const tw_target* target, const char* key,
+                                const char* const* devices, size_t device_count, int32_t by,
+                                tw_device_choice** out, tw_error* error) TW_NOEXCEPT;
+TW_API void tw_device_choice_free(tw_device_choice* choice) TW_NOEXCEPT;
+/** Returns the values of the config as a JSON object; "" without a config. */
+TW_API const char* tw_device_choice_config(const tw_device_choice* choice) TW_NOEXCEPT;
+/** Returns the template of the config; "" for a task of a program, and without a config. */
+TW_API const char* tw_device_choice_template(const tw_device_choice* choice) TW_NOEXCEPT;
+/** Returns the least or mean share of the config; 0 without one. */
+TW_API double tw_device_choice_score(const tw_device_choice* choice) TW_NOEXCEPT;
+/** Returns the number of devices. */
+TW_API size_t tw_device_choice_count(const tw_device_choice* choice) TW_NOEXCEPT;
+/** Reads the share of the config on a device. Errors: TW_INVALID_ARGUMENT if there is no such
+ *  device; TW_NOT_FOUND without a config. */
+TW_API tw_code tw_device_choice_share(const tw_device_choice* choice, size_t device, tw_share* out,
+                                      tw_error* error) TW_NOEXCEPT;
+/** Reads the share on the device `on` of the best config of the device `of`: what its record is
+ *  worth there. Errors: TW_INVALID_ARGUMENT if there is no such device; TW_NOT_FOUND if `of` has no
+ *  successful record. */
+TW_API tw_code tw_device_choice_transfer(const tw_device_choice* choice, size_t of, size_t on,
+                                         tw_share* out, tw_error* error) TW_NOEXCEPT;
+/** Writes the choice as one line of JSON, as `tilewright query --over --json` prints it, without
+ *  the member "task". buffer, needed and errors: as of tw_answer_json. */
+TW_API tw_code tw_device_choice_json(const tw_device_choice* choice, char* buffer, size_t capacity,
+                                     size_t* needed, tw_error* error) TW_NOEXCEPT;
+
 /* ---- Compiled models. Runs output of `tilewright compile`. Opening a model runs its code: open
  * only models that you trust like a plug-in. */
 

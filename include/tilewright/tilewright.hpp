@@ -55,6 +55,45 @@ struct Trial {
   std::vector<double> samples;
 };
 
+/// Share of a config on one device.
+struct Share {
+  std::int32_t evidence = TW_EVIDENCE_NONE;
+  std::string device, from;
+  double share = 0, low = 0, high = 0;
+  std::int64_t common = 0;
+};
+
+/// Config for several devices (tw_query_devices).
+class DeviceChoice {
+ public:
+  explicit DeviceChoice(tw_device_choice* handle) : handle_(handle) {}
+  /// JSON object of the values; empty if no config was measured on all devices.
+  std::string config() const { return tw_device_choice_config(handle_.get()); }
+  double score() const { return tw_device_choice_score(handle_.get()); }
+  std::size_t devices() const { return tw_device_choice_count(handle_.get()); }
+  /// No value if there is no such device, or no config.
+  std::optional<Share> ShareOn(std::size_t device) const {
+    tw_share view = TW_SHARE_INIT;
+    const tw_code code = tw_device_choice_share(handle_.get(), device, &view, nullptr);
+    return code == TW_OK ? Copy(view) : std::nullopt;
+  }
+  /// Share on one device of the best config of another one.
+  std::optional<Share> Transfer(std::size_t of, std::size_t on) const {
+    tw_share view = TW_SHARE_INIT;
+    const tw_code code = tw_device_choice_transfer(handle_.get(), of, on, &view, nullptr);
+    return code == TW_OK ? Copy(view) : std::nullopt;
+  }
+  const tw_device_choice* get() const { return handle_.get(); }
+
+ private:
+  static std::optional<Share> Copy(const tw_share& view) {
+    return Share{view.evidence, view.device, view.from != nullptr ? view.from : "",
+                 view.share,    view.low,    view.high,
+                 view.common};
+  }
+  std::unique_ptr<tw_device_choice, Release<tw_device_choice_free>> handle_;
+};
+
 /// Proposed config.
 class Proposal {
  public:
@@ -164,6 +203,21 @@ class Tuning {
     tw_answer* answer = nullptr;
     status = StatusOf(tw_query_tuning(catalog, handle_.get(), options, &answer, &error), error);
     return AnswerPtr(answer);
+  }
+  /// Chooses one config of the task for several devices. by: TW_BY_. Returns no value after an
+  /// error.
+  std::optional<DeviceChoice> QueryDevices(tw_catalog* catalog,
+                                           const std::vector<std::string>& devices,
+                                           std::int32_t by, Status& status) const {
+    std::vector<const char*> names;
+    for (const std::string& name : devices) names.push_back(name.c_str());
+    tw_error error = TW_ERROR_INIT;
+    tw_device_choice* choice = nullptr;
+    status = StatusOf(tw_query_devices(catalog, target(), key().c_str(), names.data(), names.size(),
+                                       by, &choice, &error),
+                      error);
+    if (!status.ok()) return {};
+    return DeviceChoice(choice);
   }
 
  private:

@@ -291,7 +291,11 @@ Result<std::unique_ptr<ProgramMeasurer>> ProgramMeasurer::Create(const OpenTask&
   TW_RETURN_IF_ERROR(CheckPrograms(task));
   TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create(LockedTempDir::kMeasurerPrefix));
   auto impl = std::make_unique<Impl>(task, std::move(settings), std::move(folder));
-  TW_ASSIGN_OR_RETURN(impl->device, DeviceFor(task.target()));
+  if (impl->settings.device.has_value()) {
+    impl->device = *impl->settings.device;
+  } else {
+    TW_ASSIGN_OR_RETURN(impl->device, DeviceFor(task.target()));
+  }
   const int cores = static_cast<int>(AllowedCores().size());
   constexpr int kMaxBuilders = 16;
   impl->builders = impl->settings.builders > 0 ? impl->settings.builders

@@ -15,6 +15,7 @@ namespace tilewright::measure {
 
 struct ProgramMeasurerSettings {
   CommandLimits run, build;
+  std::optional<DeviceFingerprint> device = {};  ///< of the trials; none: this machine's
   int builders = 0;  ///< build commands at the same time; 0: one for each core but the last
   /// Runs of a config continue up to this time in all, unless its values are known well enough.
   double sampling_seconds = 0.5;

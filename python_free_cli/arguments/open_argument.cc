@@ -5,6 +5,7 @@
 #include "python_free_cli/arguments/reject_options.h"
 #include "python_free_cli/print.h"
 #include "src/base/format_printable.h"
+#include "src/templates/open/environment.h"
 
 namespace tilewright::cli {
 
@@ -23,6 +24,9 @@ void OpenArgument::Declare(CLI::App& app) {
       ->check(CLI::IsMember({"none", "json", "server"}));
   app.add_option("--env", texts_.environment, "Variable of the commands; repeatable")
       ->allow_extra_args(false);
+  app.add_option("--environment", environment_,
+                 "Where the program runs, if not on this machine's CPU: "
+                 "'{\"match\": {\"gpu\": \"A100\"}, \"differ\": {\"driver\": \"535.1\"}}'");
   app.add_option("--name", texts_.name, "Name of the task (default: that of the space)");
   app.add_option("--time-limit", time_limit_, "Maximum time of one run of the program")
       ->check(CLI::PositiveNumber);
@@ -43,6 +47,7 @@ void OpenArgument::Take(search::JobSettings& settings) {
   take("--shell", texts_.shell, job.shell);
   take("--input", texts_.input, job.input);
   take("--env", texts_.environment, job.environment);
+  take("--environment", environment_, settings.environment);
   take("--name", texts_.name, job.name);
   take("--time-limit", time_limit_, settings.time_limit);
   take("--build-limit", build_limit_, settings.build_limit);
@@ -58,18 +63,38 @@ Result<OpenTask> OpenArgument::Load() const {
                      "--device", "--runner", "--threads", "--template", "--groups", "--shape",
                      "--dim", "--value", "--requantize", "--precision", "--float-error", "--plan"},
                     "--space tunes a program, not a model"));
-  return session::LoadOpenTask(texts_);
+  auto task = session::LoadOpenTask(texts_);
+  if (task.ok() && task->space.walks()) {
+    PrintNote(
+        "note: space: the conditions are too entangled to be counted and leave few configs; "
+        "configs near those that a search found are proposed, not all of them");
+  }
+  return task;
 }
 
 Status OpenArgument::CheckUnused() const {
   return RejectOptions(*app_,
-                       {"--command", "--build", "--check", "--shell", "--input", "--env", "--name",
-                        "--time-limit", "--build-limit"},
+                       {"--command", "--build", "--check", "--shell", "--input", "--env",
+                        "--environment", "--name", "--time-limit", "--build-limit"},
                        "expected --space with it");
+}
+
+Status OpenArgument::ReadEnvironment(search::JobSettings& settings) {
+  if (environment_.empty()) return {};
+  auto device = ParseEnvironment(environment_);
+  if (!device.ok()) return device.status().WithContext("--environment");
+  if (!settings.fleet.empty()) {
+    return InvalidArgument(
+        "--environment: not allowed with --fleet; records belong to the workers' machines");
+  }
+  device_ = *std::move(device);
+  settings.environment = EnvironmentJson(*device_);
+  return {};
 }
 
 measure::ProgramMeasurerSettings OpenArgument::Settings() const {
   measure::ProgramMeasurerSettings settings;
+  settings.device = device_;
   settings.run.seconds = time_limit_;
   settings.build.seconds = build_limit_;
   settings.note = [](const std::string& note) { PrintNote(FormatPrintable("note: {}", note)); };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "measure/program/program_measurer.h"
@@ -25,11 +26,16 @@ class OpenArgument {
   Result<OpenTask> Load() const;
   /// Errors: kInvalidArgument for options of open tasks without --space.
   Status CheckUnused() const;
+  /// Reads the environment of the job, and gives `settings` its canonical text.
+  /// Errors: those of ParseEnvironment; kInvalidArgument for a job on a fleet.
+  Status ReadEnvironment(search::JobSettings& settings);
   measure::ProgramMeasurerSettings Settings() const;
 
  private:
   CLI::App* app_ = nullptr;
   session::OpenTaskTexts texts_;
+  std::string environment_;
+  std::optional<DeviceFingerprint> device_;  // of the environment
   double time_limit_ = 60, build_limit_ = 600;
 };
 

@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 
+#include "python_free_cli/arguments/reject_options.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/progress.h"
@@ -24,7 +27,9 @@
 #include "src/base/shell/quote.h"
 #include "src/base/text/plural.h"
 #include "src/session/format.h"
+#include "src/session/open_task.h"
 #include "src/session/user_paths.h"
+#include "src/space/exchange/cachefile.h"
 #include "src/space/exchange/gzip.h"
 
 namespace tilewright::cli {
@@ -117,9 +122,28 @@ void PrintSkippedWinners(const std::vector<records::AutotvmSkippedWinner>& winne
   }
 }
 
-}  // namespace
+const char* FileEnding(const std::string& format) {
+  if (format == "t1") return ".T1.json";
+  return format == "t4" ? ".T4.json.gz" : ".cachefile.json.gz";
+}
 
-namespace {
+void RemoveStore(const std::string& path) {
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    std::error_code ignored;
+    std::filesystem::remove(path + suffix, ignored);
+  }
+}
+
+/// Returns a space in a format: the contents of its file.
+Result<std::string> ExportedText(const records::T4Space& space, const std::string& format) {
+  if (format == "t4") return space.file.ToString();
+  if (format == "t1") {
+    if (!space.t1.empty()) return space.t1;
+    return InvalidArgument(space.name + ": only tasks of programs have a T1 file");
+  }
+  TW_ASSIGN_OR_RETURN(const CacheFile cache, ToCacheFile(space.file));
+  return cache.ToString();
+}
 
 /// Returns the words that an import prints about records, each with its meaning.
 std::string FlagsHelp() {
@@ -133,19 +157,34 @@ std::string FlagsHelp() {
 }  // namespace
 
 void ExchangeCommands::Declare(CLI::App& records) {
-  CLI::App* in = records.add_subcommand("import", "Import AutoTVM logs and TopHub packages");
+  CLI::App* in = records.add_subcommand(
+      "import", "Import AutoTVM logs, TopHub packages, T4 files and Kernel Tuner's cachefiles");
+  in_ = in;
   in->add_option("files", files_,
-                 "AutoTVM logs, format 0.2 or 0.1; a record store among them takes their records")
+                 "AutoTVM logs, format 0.2 or 0.1, or T4 files and cachefiles, KERNEL.DEVICE.….json; "
+                 "a record store among them takes their records")
       ->required();
+  in->add_option("--job", job_,
+                 "Of T4 files: job file of the program whose task it is (default: a task without a "
+                 "command)");
+  in->add_option("--space", t4_.space,
+                 "Of T4 files: the space of their task, a T1 file (default: the values that occur)");
+  in->add_option("--name", t4_.name, "Of T4 files: name of their task (default: the file's)");
+  in->add_option("--problem", t4_.problem,
+                 "Of T4 files: what the kernel solves, a JSON object such as {\"m\": 512}");
+  in->add_option("--environment", t4_.environment,
+                 "Of a T4 file: its device, as in tune (default: the file's name)");
   in->add_option("--records", store_, "Record store (default: the user's store)");
   in->add_option("--target", target_, "Only records of this target, such as 'cuda -model=v100'");
   in->add_flag("--dry-run", dry_run_, "Only print what would be imported");
   in->add_flag("--json", json_, "Print JSON");
   in->callback([this] { subcommand_ = "import"; });
   in->footer(std::string("Examples:\n") + Examples() + FlagsHelp());
-  CLI::App* out = records.add_subcommand("export", "Export records as an AutoTVM log or T4 files");
+  CLI::App* out = records.add_subcommand(
+      "export", "Export records as an AutoTVM log, as T4 files, or as those of other tuners");
   out->add_option("--format", format_,
-                  "Format: autotvm (log format 0.2) or t4 (all measured configs)")
+                  "Format: autotvm (log format 0.2); all measured configs as t4 or cachefile (of "
+                  "Kernel Tuner); t1 (spaces of programs)")
       ->capture_default_str();
   from_.Declare(*out);
   out->add_flag(
@@ -156,7 +195,7 @@ void ExchangeCommands::Declare(CLI::App& records) {
                   "Only this workload key, AutoTVM tuple, operator or template, such as conv2d or "
                   "conv2d_nchw.cuda");
   out->add_option("-o,--output", output_,
-                  "File to write (default: standard output); with t4 and several tasks a folder");
+                  "File to write (default: standard output); of several tasks a folder");
   out->add_flag("--json", json_, "Print a JSON summary to standard error");
   out->callback([this] { subcommand_ = "export"; });
 }
@@ -167,11 +206,14 @@ const char* ExchangeCommands::Examples() {
          "  tilewright records export --format autotvm --best --records records.db -o best.log\n"
          "  tilewright records export --best --target 'cuda -model=v100' --task conv2d -o "
          "v100.log\n"
+         "  tilewright records import gemm.A100.T4.json.gz gemm.A4000.T4.json.gz --space "
+         "gemm.T1.json --records gpu.db\n"
          "  tilewright records export --format t4 --records records.db -o landscapes/\n";
 }
 
-Result<int> ExchangeCommands::Run(const TemplateRegistry& templates) {
-  return subcommand_ == "import" ? Import() : Export(templates);
+Result<int> ExchangeCommands::Run(const TemplateRegistry& templates,
+                                  const search::StrategyRegistry& strategies) {
+  return subcommand_ == "import" ? Import(strategies) : Export(templates);
 }
 
 Result<std::string> ExchangeCommands::StoreAmongFiles() {
@@ -197,12 +239,7 @@ Result<std::string> ExchangeCommands::StoreAmongFiles() {
 
 int ExchangeCommands::NothingImported(const std::vector<records::ImportedFile>& files,
                                       const std::string& store, bool new_store) const {
-  if (new_store) {  // a store without any record only hides the failure
-    for (const char* suffix : {"", "-wal", "-shm"}) {
-      std::error_code ignored;
-      std::filesystem::remove(store + suffix, ignored);
-    }
-  }
+  if (new_store) RemoveStore(store);  // without any record it only hides the failure
   std::int64_t others = 0, refused = 0;
   for (const records::ImportedFile& file : files) {
     others += file.other_targets;
@@ -216,7 +253,72 @@ int ExchangeCommands::NothingImported(const std::vector<records::ImportedFile>& 
   return refused > 0 && others == 0 ? kExitBadInput : kExitFailed;
 }
 
-Result<int> ExchangeCommands::Import() {
+Result<int> ExchangeCommands::ImportT4Files(const search::StrategyRegistry& strategies) {
+  TW_RETURN_IF_ERROR(RejectOptions(*in_, {"--target"}, "T4 files have no target"));
+  std::optional<session::OpenTaskOfJob> job;
+  if (!job_.empty()) {
+    TW_RETURN_IF_ERROR(RejectOptions(*in_, {"--space", "--name", "--problem"},
+                                     "not allowed with --job, whose task it is"));
+    TW_ASSIGN_OR_RETURN(job, session::LoadOpenTaskOfJob(strategies, job_));
+    t4_.task = &job->task;
+  }
+  if (!t4_.environment.empty() && files_.size() > 1) {
+    return InvalidArgument("--environment: expected one file, that of this device");
+  }
+  TW_ASSIGN_OR_RETURN(std::string path, StoreAmongFiles());
+  std::optional<LockedTempDir> scratch;
+  if (path.empty() && !dry_run_) {
+    TW_ASSIGN_OR_RETURN(path, DefaultStorePath(true));
+  }
+  if (dry_run_) {  // it neither makes nor changes a store
+    TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-dry-run"));
+    scratch.emplace(std::move(folder));
+    path = scratch->path() + "/records.db";
+  }
+  // Of several files none is imported if one is refused.
+  records::T4ImportOptions check = t4_;
+  check.dry_run = true;
+  const bool is_new = !FileExists(path);
+  auto store = records::Store::Open(path, records::Store::Mode::kReadWrite);
+  TW_RETURN_IF_ERROR(store);
+  for (const std::string& file : files_) {
+    const auto checked = records::ImportT4(*store, file, check);
+    if (checked.ok()) continue;
+    store = NotFound("closed");
+    if (is_new && !dry_run_) RemoveStore(path);
+    return checked.status();
+  }
+  Json list = Json::array();
+  for (const std::string& file : files_) {
+    TW_ASSIGN_OR_RETURN(const auto done, records::ImportT4(*store, file, dry_run_ ? check : t4_));
+    list.push_back({{"file", file},
+                    {"task", done.task},
+                    {"device", done.device},
+                    {"results", done.results},
+                    {"failed", done.failed},
+                    {"imported", done.imported}});
+    if (json_) continue;
+    PrintWrapped(Printable(file) + ": " + Counted(done.results, "result") + " of " + done.name +
+                 " on " + Printable(done.device) +
+                 fmt::format(", {} failed: {} {}imported", done.failed, done.imported,
+                             dry_run_ ? "would be " : ""));
+  }
+  if (json_) PrintJson({{"files", std::move(list)}});
+  return kExitDone;
+}
+
+Result<int> ExchangeCommands::Import(const search::StrategyRegistry& strategies) {
+  const auto t4_files = std::ranges::count_if(files_, records::LooksLikeT4);
+  const auto stores = std::ranges::count_if(files_, [](const std::string& file) {
+    const FileKind* kind = IdentifyFile(file);
+    return (kind != nullptr && kind->name == "record-store") ||
+           (!FileExists(file) && file.ends_with(".db"));
+  });
+  if (t4_files > 0 && t4_files + stores == std::ssize(files_)) return ImportT4Files(strategies);
+  if (t4_files > 0) return InvalidArgument("expected either AutoTVM logs or T4 files");
+  TW_RETURN_IF_ERROR(RejectOptions(*in_,
+                                   {"--job", "--space", "--name", "--problem", "--environment"},
+                                   "expected T4 files or cachefiles with it"));
   TW_ASSIGN_OR_RETURN(std::string path, StoreAmongFiles());
   std::optional<LockedTempDir> scratch;
   if (path.empty()) {
@@ -265,7 +367,9 @@ Result<int> ExchangeCommands::Import() {
 }
 
 Result<int> ExchangeCommands::ExportT4(const TemplateRegistry& templates) {
-  if (best_) return InvalidArgument("--best: a T4 file has all measured configs of its tasks");
+  if (best_) {
+    return InvalidArgument("--best: a file of --format " + format_ + " has all measured configs");
+  }
   TW_ASSIGN_OR_RETURN(const std::string path, from_.Path());
   TW_ASSIGN_OR_RETURN(const auto selection, records::Selection::Parse(target_, task_));
   TW_ASSIGN_OR_RETURN(const auto store,
@@ -273,7 +377,7 @@ Result<int> ExchangeCommands::ExportT4(const TemplateRegistry& templates) {
   TW_ASSIGN_OR_RETURN(const auto exported, records::ExportT4(templates, store, selection));
   const bool folder = output_.ends_with('/') || std::filesystem::is_directory(output_);
   if (exported.spaces.size() > 1 && !folder) {
-    return InvalidArgument(Counted(std::ssize(exported.spaces), "T4 file") +
+    return InvalidArgument(Counted(std::ssize(exported.spaces), "file") +
                            " for as many tasks, expected --output FOLDER/ or one --task");
   }
   if (folder && !exported.spaces.empty()) {
@@ -282,10 +386,10 @@ Result<int> ExchangeCommands::ExportT4(const TemplateRegistry& templates) {
     if (failed) return Unavailable(output_ + ": cannot be made: " + failed.message());
   }
   for (const records::T4Space& space : exported.spaces) {
-    const std::string text = space.file.ToString();
+    TW_ASSIGN_OR_RETURN(const std::string text, ExportedText(space, format_));
     if (folder) {
       const std::filesystem::path file =
-          std::filesystem::path(output_) / (space.name + ".T4.json.gz");
+          std::filesystem::path(output_) / (space.name + FileEnding(format_));
       TW_RETURN_IF_ERROR(WriteMaybeGzip(file.string(), text));
     } else if (!output_.empty()) {
       TW_RETURN_IF_ERROR(WriteMaybeGzip(output_, text));
@@ -298,8 +402,15 @@ Result<int> ExchangeCommands::ExportT4(const TemplateRegistry& templates) {
   if (json_) {
     PrintErr("{}\n", DumpJson({{"files", exported.spaces.size()},
                                {"trials", exported.trials},
+                               {"reduced", exported.reduced},
                                {"left_out", std::move(left)}}));
   } else {
+    if (exported.reduced > 0) {
+      PrintErr(
+          "  {:>6} {} without the further members of the file that it was imported from: the log "
+          "of that import is not in this store\n",
+          exported.reduced, NounFor(exported.reduced, "result"));
+    }
     PrintErr("{} of {} written\n", Counted(exported.trials, "result"),
              Counted(std::ssize(exported.spaces), "task"));
     for (const auto& [reason, count] : exported.left) {
@@ -310,9 +421,9 @@ Result<int> ExchangeCommands::ExportT4(const TemplateRegistry& templates) {
 }
 
 Result<int> ExchangeCommands::Export(const TemplateRegistry& templates) {
-  if (format_ == "t4") return ExportT4(templates);
+  if (format_ == "t4" || format_ == "t1" || format_ == "cachefile") return ExportT4(templates);
   if (format_ != "autotvm") {
-    return InvalidArgument("--format: '" + format_ + "', expected autotvm or t4");
+    return InvalidArgument("--format: '" + format_ + "', expected autotvm, t4, cachefile or t1");
   }
   TW_ASSIGN_OR_RETURN(const std::string path, from_.Path());
   records::AutotvmExportOptions options;

@@ -5,6 +5,7 @@
 
 #include "python_free_cli/arguments/store_argument.h"
 #include "records/autotvm/import.h"
+#include "records/exchange/t4_import.h"
 #include "src/base/status.h"
 
 namespace CLI {
@@ -13,21 +14,28 @@ class App;
 
 namespace tilewright {
 class TemplateRegistry;
+namespace search {
+class StrategyRegistry;
 }
+}  // namespace tilewright
 
 namespace tilewright::cli {
 
-/// `records import` and `records export`: import and export of AutoTVM logs.
+/// `records import` and `records export`: exchange with AutoTVM, and with tuners that have T4 files
+/// or Kernel Tuner's cachefiles.
 class ExchangeCommands {
  public:
   void Declare(CLI::App& records);
   /// True if the command line has one of the two subcommands.
   bool chosen() const { return !subcommand_.empty(); }
-  Result<int> Run(const TemplateRegistry& templates);
+  /// templates: those of the store, for exports.
+  Result<int> Run(const TemplateRegistry& templates, const search::StrategyRegistry& strategies);
   static const char* Examples();
 
  private:
-  Result<int> Import();
+  Result<int> Import(const search::StrategyRegistry& strategies);
+  /// Imports T4 files and cachefiles.
+  Result<int> ImportT4Files(const search::StrategyRegistry& strategies);
   Result<int> Export(const TemplateRegistry& templates);
   Result<int> ExportT4(const TemplateRegistry& templates);
 
@@ -37,7 +45,9 @@ class ExchangeCommands {
   int NothingImported(const std::vector<records::ImportedFile>& files, const std::string& store,
                       bool new_store) const;
 
-  std::string subcommand_, store_, target_, task_, format_ = "autotvm", output_;
+  records::T4ImportOptions t4_;
+  CLI::App* in_ = nullptr;
+  std::string job_, subcommand_, store_, target_, task_, format_ = "autotvm", output_;
   StoreArgument from_;
   std::vector<std::string> files_;
   bool dry_run_ = false, json_ = false, best_ = false;

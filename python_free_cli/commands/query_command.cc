@@ -40,6 +40,7 @@
 #include "src/target/device.h"
 #include "src/target/short_target.h"
 #include "src/templates/device.h"
+#include "src/templates/open/environment.h"
 #include "src/templates/open/open_template.h"
 #include "src/templates/text/kernel_json.h"
 #include "src/tensor/open_workload.h"
@@ -81,6 +82,8 @@ class QueryCommand final : public Command {
     float_error_.Declare(app);
     target_.DeclareWithResiduals(app);
     model_.Declare(app);
+    app.add_option("--environment", environment_,
+                   "Where a program of yours runs, as in tune --environment");
     app.add_flag("--front", front_, "Print the Pareto front instead of the best record");
     app.add_option("--over", over_,
                    "Best config for several devices, as records name them, or 'here', separated by "
@@ -112,10 +115,10 @@ class QueryCommand final : public Command {
     }
     if (sizes) return QuerySizes(chosen, catalog);
     TW_ASSIGN_OR_RETURN(auto asked, own ? TasksOf(target) : AutotvmTasksOf(target));
-    // A device of grids of this machine, else any that runs the code.
-    auto device_here = session::DeviceChoice().Fingerprint(target);
-    if (!device_here.ok()) device_here = DeviceFor(target);
-    TW_ASSIGN_OR_RETURN(const auto device, std::move(device_here));
+    if (open == nullptr && !environment_.empty()) {
+      return InvalidArgument("--environment: expected the name of a program's task with it");
+    }
+    TW_ASSIGN_OR_RETURN(const auto device, DeviceAsked(target));
     if (front_) return PrintFronts(asked, chosen, target, device, catalog);
     if (!over_.empty()) return QueryDevices(asked, chosen, target, catalog);
     if (prefer.has_value() && !prefer->limited.empty() && IsNetwork(asked)) {
@@ -210,6 +213,7 @@ class QueryCommand final : public Command {
     if (task_.empty()) task_ = job.graph;
     if (task_.empty())
       return InvalidArgument("--job " + job_ + ": no \"graph\", and no TASK given");
+    if (!given("--environment")) environment_ = job.environment;
     if (!given("--target")) target_.target = job.target;
     if (!given("--threads")) target_.threads = job.threads;
     if (!given("--records") && !job.records.empty()) sources_.stores = {job.records};
@@ -221,6 +225,18 @@ class QueryCommand final : public Command {
     if (!given("--float-error")) float_error_.value = job.float_error;
     if (!job.metric.empty()) job_metric_ = job.metric.front();
     return {};
+  }
+
+  /// Returns the device of the question: an environment, a device of grids of this machine, or any
+  /// that runs the code.
+  Result<DeviceFingerprint> DeviceAsked(const Target& target) const {
+    if (!environment_.empty()) {
+      auto device = ParseEnvironment(environment_);
+      return device.ok() ? device
+                         : Result<DeviceFingerprint>(device.status().WithContext("--environment"));
+    }
+    auto here = session::DeviceChoice().Fingerprint(target);
+    return here.ok() ? here : DeviceFor(target);
   }
 
   Result<Target> ParseTarget() const {
@@ -542,7 +558,7 @@ class QueryCommand final : public Command {
   }
 
   const CLI::App* app_ = nullptr;
-  std::string task_, job_, job_metric_, by_ = "worst";
+  std::string task_, job_, job_metric_, environment_, by_ = "worst";
   std::vector<std::string> over_;
   ModelArguments model_;
   FloatErrorArgument float_error_;

@@ -59,7 +59,7 @@ class RecordsCommand final : public Command {
   }
   Result<int> Run() override {
     if (care_.chosen()) return care_.Run(templates());
-    if (exchange_.chosen()) return exchange_.Run(templates());
+    if (exchange_.chosen()) return exchange_.Run(templates(), registries().strategies);
     TW_ASSIGN_OR_RETURN(store_, store_argument_.Path());
     TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(store_, records::Store::Mode::kReadOnly));
     TW_ASSIGN_OR_RETURN(const auto selection, records::Selection::Parse(target_, task_));

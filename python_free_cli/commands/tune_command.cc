@@ -200,6 +200,7 @@ class TuneCommand final : public Command {
   Result<int> TuneOpenTask(search::JobSettings& settings) {
     TW_ASSIGN_OR_RETURN(auto task, open_.Load());
     if (!settings.graph.empty()) return InvalidArgument("graph: not allowed with space");
+    TW_RETURN_IF_ERROR(open_.ReadEnvironment(settings));
     TW_ASSIGN_OR_RETURN(auto job, session::MakeOpenJob(std::move(task), templates(), settings));
     open_task_ = job.task;
     templates_ = {open_task_->key};

@@ -231,6 +231,11 @@ class WorkerCommand final : public Command {
     std::vector<fleet::ProgramExecutor::Program> programs;
     for (const std::string& file : programs_) {
       TW_ASSIGN_OR_RETURN(auto job, session::LoadOpenTaskOfJob(registries().strategies, file));
+      if (!job.environment.empty()) {
+        return InvalidArgument(file +
+                               ": environment: not allowed for a worker, whose records belong to "
+                               "its machine");
+      }
       measure::ProgramMeasurerSettings settings;
       settings.run.seconds = job.time_limit;
       settings.build.seconds = job.build_limit;

@@ -16,6 +16,7 @@
 #include "src/base/strings.h"
 #include "src/target/short_target.h"
 #include "src/templates/template_keys.h"
+#include "src/templates/open/environment.h"
 #include "src/tensor/open_workload.h"
 
 namespace tilewright::records {
@@ -28,9 +29,12 @@ struct Counted {
   std::int64_t attempt = 0;
   double finished = 0;
 };
-/// By model of the device and text of the target; then by config.
-using CountedByDevice =
-    std::map<std::pair<std::string, std::string>, std::map<std::string, Counted>>;
+struct CountedDevice {
+  std::vector<std::string> names;          // of an environment
+  std::map<std::string, Counted> configs;  // by their text
+};
+/// By model of the device and text of the target.
+using CountedByDevice = std::map<std::pair<std::string, std::string>, CountedDevice>;
 
 /// Whether the outcome is one of the config on the device, not of the measurement.
 bool IsOfConfig(const Trial& trial) {
@@ -45,8 +49,9 @@ void Count(const Trial& trial, CountedByDevice& all) {
               trial.finished_unix_seconds};
   if (one.ok) one.value = trial.value;
   auto& device = all[{trial.device.model, candidate.task.target.ToString()}];
+  if (device.configs.empty()) device.names = EnvironmentNames(trial.device);
   const auto [place, added] =
-      device.try_emplace(ConfigText(candidate.template_key, candidate.config), one);
+      device.configs.try_emplace(ConfigText(candidate.template_key, candidate.config), one);
   Counted& other = place->second;
   if (added || one.ok < other.ok) return;
   if (one.ok > other.ok || Supersedes(one.attempt, one.finished, other.attempt, other.finished)) {
@@ -107,11 +112,17 @@ std::string TaskResults::NamesOf(std::span<const Device* const> devices) const {
 
 Result<TaskResults> TaskResults::Read(Catalog& catalog, const TemplateRegistry& templates,
                                       const Workload& workload, std::string_view metric) {
+  const EachStore stores = [&](const auto& visit) { return catalog.ForEachStore(visit); };
+  return Read(stores, templates, workload, metric);
+}
+
+Result<TaskResults> TaskResults::Read(const EachStore& stores, const TemplateRegistry& templates,
+                                      const Workload& workload, std::string_view metric) {
   TrialFilter filter;
   filter.workload_key = workload.Key();
   filter.valid_for = &templates;
   CountedByDevice counted;
-  TW_RETURN_IF_ERROR(catalog.ForEachStore([&](const Store& store) {
+  TW_RETURN_IF_ERROR(stores([&](const Store& store) {
     return store.ForEachTrial(filter, [&](const Record& record) {
       const Trial& trial = record.trial;
       const Candidate& candidate = trial.candidate;
@@ -124,9 +135,9 @@ Result<TaskResults> TaskResults::Read(Catalog& catalog, const TemplateRegistry& 
     });
   }));
   TaskResults results;
-  for (auto& [device, configs] : counted) {
-    Device one{device.first, device.second, {}};
-    for (const auto& [config, measured] : configs) {
+  for (auto& [device, found] : counted) {
+    Device one{device.first, device.second, std::move(found.names), {}};
+    for (const auto& [config, measured] : found.configs) {
       one.results.values.emplace(config, measured.value);
     }
     results.devices_.push_back(std::move(one));
@@ -147,7 +158,8 @@ Result<const TaskResults::Device*> TaskResults::Find(const std::string& here) co
   for (const Device& device : devices_) {
     const auto target = Target::Parse(device.target);
     const bool fits = device.model == here || device.target == here || device.FullName() == here ||
-                      (target.ok() && IsNamed(*target, here));
+                      (target.ok() && IsNamed(*target, here)) ||
+                      std::ranges::count(device.names, here) > 0;
     if (fits) found.push_back(&device);
     all.push_back(&device);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@ namespace tilewright::records {
 /// order; without the template for an open task, whose spaces may differ.
 std::string ConfigText(std::string_view template_key, const Config& config);
 
+/// Function that calls its argument with each store of some sources, until it fails, and returns
+/// its error.
+using EachStore = std::function<Status(const std::function<Status(const Store&)>&)>;
+
 /// Results of one task, by device and target.
 class TaskResults {
  public:
@@ -24,11 +29,14 @@ class TaskResults {
   /// of the same versions. Of several measurements of a config the one that counts is taken
   /// (Supersedes). metric: others are left out.
   /// Errors: those of the sources.
+  static Result<TaskResults> Read(const EachStore& stores, const TemplateRegistry& templates,
+                                  const Workload& workload, std::string_view metric);
   static Result<TaskResults> Read(Catalog& catalog, const TemplateRegistry& templates,
                                   const Workload& workload, std::string_view metric);
 
-  /// Returns the results on the device of a name: the model of a device, a target's text, its short
-  /// text, its -model or -mcpu, "here" for this machine, or "MODEL: TARGET".
+  /// Returns the results on the device of a name: the model of a device, a field's value of an
+  /// environment or NAME=VALUE, a target's text, its short text, its -model or -mcpu, "here" for
+  /// this machine, or "MODEL: TARGET".
   /// Errors: kNotFound, with all devices; kInvalidArgument if several fit, with their names.
   Result<ConfigResults> On(std::string_view name) const;
   /// Returns the results on several devices. names: each a name, or names separated by commas.
@@ -39,6 +47,7 @@ class TaskResults {
  private:
   struct Device {
     std::string model, target;
+    std::vector<std::string> names;  // of an environment
     ConfigResults results;
     std::string FullName() const;
   };

@@ -11,9 +11,9 @@ namespace {
 
 /// Adds the parts of a ConfigText.
 void AddConfig(Json& json, const std::string& text) {
-  const std::size_t brace = text.find('{');
-  json["template"] = brace == 0 ? "" : text.substr(0, brace - 1);
-  const auto values = ParseJson(text.substr(brace));
+  const auto [key, config] = PartsOfConfigText(text);
+  json["template"] = key;
+  const auto values = ParseJson(config);
   json["config"] = values.ok() ? *values : Json();
 }
 
@@ -50,6 +50,11 @@ Json ConfigSharesJson(const ShareTable& table, std::span<const ConfigResults> re
 const char* ScoreName(ShareScore by) { return by == ShareScore::kWorst ? "worst" : "mean"; }
 
 }  // namespace
+
+std::pair<std::string, std::string> PartsOfConfigText(const std::string& text) {
+  const std::size_t brace = text.find('{');
+  return {brace == 0 ? "" : text.substr(0, brace - 1), text.substr(brace)};
+}
 
 Json ChoiceJson(const ShareTable& table, std::span<const ConfigResults> results, ShareScore by,
                 const SharedChoice& choice) {

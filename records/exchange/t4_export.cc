@@ -4,15 +4,19 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "records/exchange/t4_origin.h"
 #include "records/front/front.h"
 #include "records/row.h"
 #include "src/base/json.h"
+#include "src/templates/open/environment.h"
 #include "src/templates/open/open_task.h"
 #include "src/templates/registry.h"
 #include "src/tensor/open_workload.h"
@@ -88,7 +92,13 @@ std::string T4NameOf(const Candidate& candidate, const DeviceFingerprint& device
   std::string name = IsOpen(workload)
                          ? OpenNameOf(workload)
                          : std::string(workload.op_name()) + "-" + candidate.template_key;
-  name += "." + device.model;
+  name += ".";
+  if (IsEnvironment(device)) {  // the values of its fields
+    const auto fields = EnvironmentNames(device);
+    for (std::size_t i = 0; i < fields.size(); i += 2) name += (i > 0 ? "-" : "") + fields[i];
+  } else {
+    name += device.model;
+  }
   for (char& c : name) {
     const bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                       c == '.' || c == '-';
@@ -155,14 +165,93 @@ T4Result T4ResultOf(const Trial& trial) {
   return result;
 }
 
+namespace {
+
+/// Trials that become one file.
+struct T4Group {
+  std::vector<std::string> order;           // of configs
+  std::map<std::string, Record> by_config;  // by the text of the config
+};
+
+/// Files that were imported, by job; read when the first trial of a job is written.
+class Origins {
+ public:
+  explicit Origins(const Store& store) : store_(store) {}
+  /// Returns null for other jobs.
+  Result<const T4Origin*> Of(std::int64_t job) {
+    const auto [place, added] = origins_.try_emplace(job);
+    if (added) {
+      TW_ASSIGN_OR_RETURN(place->second, ReadT4Origin(store_, job));
+    }
+    return place->second.has_value() ? &*place->second : nullptr;
+  }
+
+ private:
+  const Store& store_;
+  std::map<std::int64_t, std::optional<T4Origin>> origins_;
+};
+
+/// Returns the numbers of the jobs that are imports.
+Result<std::set<std::int64_t>> ImportJobs(const Store& store) {
+  TW_ASSIGN_OR_RETURN(const auto jobs, store.Jobs());
+  std::set<std::int64_t> imports;
+  for (const Job& job : jobs) {
+    if (job.name.starts_with(kT4JobPrefix)) imports.insert(job.id);
+  }
+  return imports;
+}
+
+/// Adds the results of a group to its file, and the members of the file that they were imported
+/// from.
+Status AddResults(const T4Group& group, Origins& origins, const std::set<std::int64_t>& imports,
+                  T4Export& exported, T4Space& space) {
+  std::vector<std::pair<const T4Origin*, std::vector<std::size_t>>> imported;
+  std::vector<T4Result> own;
+  for (const std::string& config : group.order) {
+    const Record& record = group.by_config.at(config);
+    TW_ASSIGN_OR_RETURN(const T4Origin* origin, origins.Of(record.job));
+    const auto index = record.trial.candidate.config.index;
+    if (origin != nullptr && origin->results_of.contains(index)) {
+      auto place = std::ranges::find(imported, origin, [](auto& one) { return one.first; });
+      if (place == imported.end()) place = imported.insert(imported.end(), {origin, {}});
+      const auto& mine = origin->results_of.at(index);
+      place->second.insert(place->second.end(), mine.begin(), mine.end());
+      continue;
+    }
+    exported.reduced += imports.contains(record.job) ? 1 : 0;
+    own.push_back(T4ResultOf(record.trial));
+  }
+  for (auto& [origin, positions] : imported) {
+    std::ranges::sort(positions);
+    for (const std::size_t at : positions) space.file.results.push_back(origin->file.results[at]);
+  }
+  if (!imported.empty()) {
+    const T4Origin* first = imported.front().first;
+    // Durations are in the unit of the file's metadata.
+    const double factor = space.file.duration_unit_seconds() / first->file.duration_unit_seconds();
+    for (T4Result& result : own) {
+      for (T4Result::Duration& duration : result.times) {
+        for (double& value : duration.values) value *= factor;
+      }
+    }
+    Json metadata = *ParseJson(first->file.metadata);
+    const Json ours = *ParseJson(space.file.metadata);
+    if (!own.empty() && metadata.is_object()) metadata["tilewright"] = ours["tilewright"];
+    space.file.metadata = DumpJson(metadata);
+    space.file.others = first->file.others;
+    if (!first->t1.empty()) space.t1 = first->t1;
+  }
+  for (T4Result& result : own) space.file.results.push_back(std::move(result));
+  exported.trials += std::ssize(space.file.results);
+  return {};
+}
+
+}  // namespace
+
 Result<T4Export> ExportT4(const TemplateRegistry& templates, const Store& store,
                           const Selection& selection) {
-  struct Group {
-    std::vector<std::string> order;          // of configs
-    std::map<std::string, Trial> by_config;  // by the text of the config
-  };
   std::vector<std::string> order;
-  std::map<std::string, Group> groups;
+  std::map<std::string, T4Group> groups;
   T4Export exported;
   TrialFilter filter;
   filter.valid_for = &templates;
@@ -174,28 +263,29 @@ Result<T4Export> ExportT4(const TemplateRegistry& templates, const Store& store,
     const auto [group, added] = groups.try_emplace(key);
     if (added) order.push_back(key);
     const std::string config = trial.candidate.config.ToString();
-    const auto [place, is_new] = group->second.by_config.try_emplace(config, trial);
+    const auto [place, is_new] = group->second.by_config.try_emplace(config, record);
     if (is_new) {
       group->second.order.push_back(config);
     } else {
       ++exported.left["another measurement of the config counts"];
-      if (Replaces(trial, place->second)) place->second = trial;
+      if (Replaces(trial, place->second.trial)) place->second = record;
     }
     return {};
   }));
+  Origins origins(store);
+  TW_ASSIGN_OR_RETURN(const auto imports, ImportJobs(store));
   std::set<std::string> names;
   std::map<std::string, int> next;  // number that a further space of the name is given
   for (const std::string& key : order) {
-    const Group& group = groups.at(key);
-    const Trial& first = group.by_config.at(group.order.front());
-    T4Space space{T4NameOf(first.candidate, first.device), T4FileFor(templates, first)};
+    const T4Group& group = groups.at(key);
+    const Trial& first = group.by_config.at(group.order.front()).trial;
+    T4Space space{T4NameOf(first.candidate, first.device), T4FileFor(templates, first), {}};
+    const TemplateEntry* entry = templates.Find(first.candidate.template_key);
+    if (entry != nullptr && entry->open != nullptr) space.t1 = entry->open->space.ToT1();
     const std::string base = space.name;
     int& number = next.try_emplace(base, 2).first->second;
     while (!names.insert(space.name).second) space.name = base + "-" + std::to_string(number++);
-    for (const std::string& config : group.order) {
-      space.file.results.push_back(T4ResultOf(group.by_config.at(config)));
-      ++exported.trials;
-    }
+    TW_RETURN_IF_ERROR(AddResults(group, origins, imports, exported, space));
     exported.spaces.push_back(std::move(space));
   }
   return exported;

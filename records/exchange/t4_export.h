@@ -19,6 +19,7 @@ namespace tilewright::records {
 struct T4Space {
   std::string name;  ///< for files: letters, digits, '_', '-', '.'; unique in an export
   T4File file;
+  std::string t1;  ///< T1 file of an open task's space; empty for other tasks
 };
 
 struct T4Export {
@@ -26,6 +27,9 @@ struct T4Export {
   std::int64_t trials = 0;  ///< results in them
   /// Trials without a result of their own, by reason: of configs that were measured again.
   std::map<std::string, std::int64_t> left;
+  /// Imported results in `trials` of whose file only the columns of trials are here: the log of
+  /// their job was not copied with them.
+  std::int64_t reduced = 0;
 };
 
 /// Returns a name for files: the task's operator or name, its template and its device.
@@ -40,8 +44,9 @@ T4File T4FileFor(const TemplateRegistry& templates, const Trial& trial);
 T4Result T4ResultOf(const Trial& trial);
 
 /// Converts the selected trials, of failed configs too, to T4 files. A config that was measured
-/// several times has the measurement that counts (Supersedes). Skips rows that break the rules of
-/// records/validation.
+/// several times has the measurement that counts (Supersedes). Imported results are as in their
+/// file (t4_import.h), in its order; a file without other results gets its own members back. Skips
+/// rows that break the rules of records/validation.
 /// Errors: those of reading.
 Result<T4Export> ExportT4(const TemplateRegistry& templates, const Store& store,
                           const Selection& selection);

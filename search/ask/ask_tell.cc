@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <set>
 #include <utility>
 
 #include "measure/program/answer.h"
@@ -15,6 +13,7 @@
 #include "records/validation/rules.h"
 #include "records/validation/schedules.h"
 #include "search/job_log.h"
+#include "search/open/records_of_others.h"
 #include "search/strategies/genetic.h"
 #include "search/strategies/grid.h"
 #include "search/strategies/random_search.h"
@@ -31,7 +30,6 @@
 namespace tilewright::search {
 namespace {
 
-constexpr std::int64_t kMaxWarmRead = 20'000;  // records of one workload in a store
 constexpr double kOwnerCheckSeconds = 0.5;
 constexpr double kNever = -1e18;    // as a time
 constexpr int kMaxClaims = 10'000;  // of one Ask, while other processes get each before
@@ -82,6 +80,13 @@ Status AskTell::Start() {
     return InvalidArgument("strategy: '" + Printable(settings_.strategy.substr(0, 40)) +
                            "', expected auto, genetic, grid, random or surrogate");
   }
+  // Before the store is written, so that a store that is missing or damaged leaves nothing behind.
+  std::vector<records::Store> warm;
+  for (const std::string& path : settings_.warm_stores) {
+    auto store = records::Store::Open(path, records::Store::Mode::kReadOnly);
+    if (!store.ok()) return store.status().WithContext("warm store");
+    warm.push_back(*std::move(store));
+  }
   TW_RETURN_IF_ERROR(OpenStore());
   TemplateRegistry own;
   TW_RETURN_IF_ERROR(AddOpenTask(own, task_));
@@ -104,7 +109,10 @@ Status AskTell::Start() {
   context.analyzer = space_.get();
   context.seed = settings_.seed;
   if (settings_.warm_start) {
-    TW_ASSIGN_OR_RETURN(context.records, WarmRecords());
+    TW_RETURN_IF_ERROR(AddRecordsOfOthers(*store_, task_, device_, context.records));
+    for (const records::Store& store : warm) {
+      TW_RETURN_IF_ERROR(AddRecordsOfOthers(store, task_, device_, context.records));
+    }
   }
   strategy_ = maker->make(context);
   return Sync();
@@ -135,62 +143,6 @@ Status AskTell::WriteStart() {
 }
 
 double AskTell::ElapsedSeconds() const { return std::max(0.0, UnixSeconds() - started_seconds_); }
-
-Result<std::vector<DeviceRecords>> AskTell::WarmRecords() {
-  std::vector<DeviceRecords> groups;
-  TW_RETURN_IF_ERROR(AddWarmRecords(*store_, groups));
-  for (const std::string& path : settings_.warm_stores) {
-    TW_ASSIGN_OR_RETURN(const auto store,
-                        records::Store::Open(path, records::Store::Mode::kReadOnly));
-    TW_RETURN_IF_ERROR(AddWarmRecords(store, groups));
-  }
-  return groups;
-}
-
-/// Adds the records of the same space in other environments, or of other sizes of the problem: a
-/// group for each.
-Status AskTell::AddWarmRecords(const records::Store& store,
-                               std::vector<DeviceRecords>& groups) const {
-  TW_ASSIGN_OR_RETURN(const auto texts, records::ScheduleTextsOf(store));
-  TemplateRegistry known;
-  records::AddOpenTasks(texts, store.path(), known);
-  std::set<std::string, std::less<>> alike;  // keys of templates
-  std::set<std::string> workloads;
-  for (const TemplateEntry& entry : known.all()) {
-    const OpenTask& other = *entry.open;
-    if (other.name == task_.name && other.input == task_.input && other.metrics == task_.metrics &&
-        other.space.ToT1() == task_.space.ToT1() &&
-        ProblemDistance(other.problem, task_.problem) < HUGE_VAL) {
-      alike.emplace(entry.key);
-      workloads.insert(other.workload.Key());
-    }
-  }
-  std::map<std::string, DeviceRecords> by_source;
-  records::TrialFilter filter;
-  filter.target = task_.target().ToString();
-  filter.limit = kMaxWarmRead;
-  filter.valid_for = &known;
-  const auto add = [&](const records::Record& record) -> Status {
-    const Candidate& candidate = record.trial.candidate;
-    const bool own = record.trial.device == device_ && candidate.template_key == task_.key;
-    if (own || !alike.contains(candidate.template_key)) return {};
-    const auto config = task_.knobs.Locate(candidate.config);
-    if (!config.ok()) return {};
-    const bool fine = record.trial.outcome == Outcome::kOk && record.trial.verified;
-    by_source[candidate.template_key + "\n" + record.trial.device.ToString()].values.emplace_back(
-        Point{0, config->index}, fine ? record.trial.value : 0);
-    return {};
-  };
-  for (const std::string& workload : workloads) {
-    filter.workload_key = workload;
-    TW_RETURN_IF_ERROR(store.ForEachTrial(filter, add));
-  }
-  for (auto& [source, records] : by_source) {
-    const auto works = [](const auto& one) { return one.second > 0; };
-    if (std::ranges::any_of(records.values, works)) groups.push_back(std::move(records));
-  }
-  return {};
-}
 
 Status AskTell::Sync() {
   TW_RETURN_IF_ERROR(OpenStore());

@@ -41,7 +41,7 @@ class AskTell {
  public:
   /// Opens the task in a store, which is created if it is missing. task: of OpenInput::kCaller.
   /// device: of the trials.
-  /// Errors: kInvalidArgument for an unknown strategy; those of Store::Open.
+  /// Errors: kInvalidArgument for an unknown strategy; those of Store::Open, also for a warm store.
   static Result<std::unique_ptr<AskTell>> Open(const std::string& path, OpenTask task,
                                                DeviceFingerprint device, AskTellSettings settings);
   AskTell(const AskTell&) = delete;
@@ -85,8 +85,6 @@ class AskTell {
   Status Start();
   Status OpenStore();
   Status WriteStart();
-  Result<std::vector<DeviceRecords>> WarmRecords();
-  Status AddWarmRecords(const records::Store& store, std::vector<DeviceRecords>& groups) const;
   Status Sync();
   Status Absorb(const std::vector<records::NumberedEntry>& entries);
   Result<std::optional<Point>> NextPoint();

@@ -3,67 +3,18 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <utility>
 
 #include "cost_model/xgboost_model.h"
 #include "src/base/json.h"
 #include "src/space/exchange/cachefile.h"
 #include "src/space/exchange/gzip.h"
+#include "src/space/exchange/t4_space.h"
 
 namespace tilewright::search {
-namespace {
-
-/// Returns the parameters of results, with the values that occur in ascending order.
-Result<std::vector<Parameter>> ParametersOf(const T4File& file) {
-  if (file.results.empty()) return InvalidArgument("no results");
-  std::vector<std::set<ParameterValue>> values(file.results[0].configuration.size());
-  for (std::size_t r = 0; r < file.results.size(); ++r) {
-    const auto& own = file.results[r].configuration;
-    const auto& first = file.results[0].configuration;
-    const auto same_name = [](const auto& a, const auto& b) { return a.first == b.first; };
-    if (!std::ranges::equal(own, first, same_name)) {
-      return InvalidArgument("result " + std::to_string(r + 1) +
-                             ": expected the parameters of the first result");
-    }
-    for (std::size_t p = 0; p < own.size(); ++p) values[p].insert(own[p].second);
-  }
-  std::vector<Parameter> parameters;
-  for (std::size_t p = 0; p < values.size(); ++p) {
-    Parameter parameter;
-    parameter.name = file.results[0].configuration[p].first;
-    parameter.values.assign(values[p].begin(), values[p].end());
-    const auto is_float = [](const ParameterValue& v) { return std::holds_alternative<double>(v); };
-    parameter.type = std::ranges::any_of(parameter.values, is_float)
-                         ? ParameterType::kFloat
-                         : static_cast<ParameterType>(parameter.values.back().index());
-    std::ranges::sort(parameter.values, [](const ParameterValue& a, const ParameterValue& b) {
-      const auto one = NumberOf(a), other = NumberOf(b);
-      return one && other ? *one < *other : a < b;
-    });
-    parameter.ordered = parameter.type != ParameterType::kText;
-    parameters.push_back(std::move(parameter));
-  }
-  return parameters;
-}
-
-Outcome OutcomeFor(const T4Result& result) {
-  static const std::map<std::string, Outcome, std::less<>> kOutcomes = {
-      {"compile", Outcome::kBuildFailed},
-      {"timeout", Outcome::kRunTimeout},
-      {"correctness", Outcome::kWrongResult},
-      {"constraints", Outcome::kInvalid},
-  };
-  if (result.ObjectiveValue()) return Outcome::kOk;
-  const auto found = kOutcomes.find(result.invalidity.value_or(""));
-  return found == kOutcomes.end() ? Outcome::kRunFailed : found->second;
-}
-
-}  // namespace
 
 Result<MeasuredSpace> MeasuredSpace::Create(std::string name, const T4File& file) {
-  TW_ASSIGN_OR_RETURN(std::vector<Parameter> parameters, ParametersOf(file));
-  TW_ASSIGN_OR_RETURN(OpenSpace open, OpenSpace::Create(name, std::move(parameters), {}));
+  TW_ASSIGN_OR_RETURN(OpenSpace open, SpaceOfT4(name, file));
   std::map<std::int64_t, std::size_t> result_of;  // by index
   for (std::size_t r = 0; r < file.results.size(); ++r) {
     TW_ASSIGN_OR_RETURN(const OpenConfig config, open.Locate(file.results[r].configuration));
@@ -78,7 +29,7 @@ Result<MeasuredSpace> MeasuredSpace::Create(std::string name, const T4File& file
     space.indices_.push_back(index);
     space.results_.push_back(r);
     space.values_.push_back(std::max(0.0, value));
-    space.outcomes_.push_back(value > 0 ? Outcome::kOk : OutcomeFor(result));
+    space.outcomes_.push_back(value > 0 ? Outcome::kOk : T4OutcomeOf(result));
     if (value > 0 && (space.best_ == 0 || value < space.best_)) space.best_ = value;
   }
   if (space.best_ == 0) return InvalidArgument("no result is correct");

@@ -64,9 +64,7 @@ bool OpenSearchSpace::Contains(Point point) const {
 
 Point OpenSearchSpace::Sample(Random& random) const {
   if (!listed_.empty()) return {0, listed_[random.Below(listed_.size())]};
-  const OpenConfig config = open_.Sample(random);
-  // Nothing was found: a point that Check rejects.
-  return config.empty() ? Point{0, 0} : PointOf(config);
+  return PointOf(open_.Sample(random));
 }
 
 std::vector<Point> OpenSearchSpace::Neighbours(Point point) const {
@@ -115,9 +113,14 @@ Status OpenSearchSpace::Features(Point point, std::span<float> out) const {
   return {};
 }
 
+const OpenTask* OpenTaskOf(const SearchSpace& space) {
+  return space.templates.size() == 1 ? space.templates.front()->open : nullptr;
+}
+
 void AddLegalPoints(SearchSpace& space) {
-  if (space.templates.size() != 1 || space.templates.front()->open == nullptr) return;
-  const auto points = std::make_shared<const OpenSearchSpace>(space.templates.front()->open->space);
+  const OpenTask* open = OpenTaskOf(space);
+  if (open == nullptr) return;
+  const auto points = std::make_shared<const OpenSearchSpace>(open->space);
   space.ordered = points->space().ordered;
   space.legal = points.get();
   space.owned_legal = points;

@@ -10,6 +10,7 @@
 #include "search/strategy.h"
 #include "search/surrogate/point_features.h"
 #include "src/space/open/open_space.h"
+#include "src/templates/open/open_task.h"
 
 namespace tilewright::search {
 
@@ -47,6 +48,9 @@ class OpenSearchSpace final : public PointSet, public StaticAnalyzer {
   SearchSpace space_;
   std::unique_ptr<PointFeatures> features_;
 };
+
+/// Returns the open task of a search space; null if it is none.
+const OpenTask* OpenTaskOf(const SearchSpace& space);
 
 /// Gives the search space of an open task its legal points. Does nothing for other spaces.
 void AddLegalPoints(SearchSpace& space);

@@ -15,6 +15,9 @@ constexpr std::size_t kUselessSlots = 4096;
 constexpr int kUselessDraws = 256;
 // Draws near legal points, and the maximum number of changed knobs.
 constexpr int kNearDraws = 4096;
+// The same and a scan in spaces whose conditions take long to check.
+constexpr int kSlowNearDraws = 64;
+constexpr std::int64_t kSlowScanLimit = 20'000;
 constexpr std::uint64_t kMaxSteps = 6;
 // Maximum points of one scan: at 20 us each a scan takes a few seconds.
 constexpr std::int64_t kScanLimit = 200'000;
@@ -94,6 +97,7 @@ bool Proposer::TakeLegal(Point point, std::vector<Point>& out) {
 }
 
 void Proposer::TakeRandom(std::size_t count, Random& random, std::vector<Point>& out) {
+  if (exhausted_) return;
   int useless = 0;
   while (out.size() < count && useless < kUselessDraws) {
     useless = Take(SamplePoint(space_, random), out) ? 0 : useless + 1;
@@ -102,10 +106,14 @@ void Proposer::TakeRandom(std::size_t count, Random& random, std::vector<Point>&
   // together.
   if (space_.size() > kScanLimit) TakeNearLegal(count, random, out);
   if (out.size() < count) Scan(count, random, out);
+  exhausted_ = out.size() < count && is_slow();
 }
 
+bool Proposer::is_slow() const { return space_.legal != nullptr && !space_.legal->counted(); }
+
 void Proposer::TakeNearLegal(std::size_t count, Random& random, std::vector<Point>& out) {
-  for (int i = 0; i < kNearDraws && out.size() < count && !history_.entries().empty(); ++i) {
+  const int draws = is_slow() ? kSlowNearDraws : kNearDraws;
+  for (int i = 0; i < draws && out.size() < count && !history_.entries().empty(); ++i) {
     const auto& entries = history_.entries();
     Point point = entries[random.Below(entries.size())].point;
     for (std::uint64_t steps = 1 + random.Below(kMaxSteps); steps > 0; --steps) {
@@ -122,11 +130,12 @@ void Proposer::Scan(std::size_t count, Random& random, std::vector<Point>& out) 
       Take(point, out);
     }
   }
+  const std::int64_t limit = is_slow() ? kSlowScanLimit : kScanLimit;
   std::int64_t looked_at = 0;
   for (std::size_t s = 0; s < space_.spaces.size(); ++s) {
     const std::int64_t size = space_.spaces[s].size();
     const auto start = static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(size)));
-    for (std::int64_t i = 0; i < size && looked_at < kScanLimit; ++i, ++looked_at) {
+    for (std::int64_t i = 0; i < size && looked_at < limit; ++i, ++looked_at) {
       if (out.size() == count) return;
       Take({static_cast<int>(s), start < size - i ? start + i : start + i - size}, out);
     }

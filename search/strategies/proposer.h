@@ -55,6 +55,8 @@ class Proposer : public Strategy {
  private:
   void TakeNearLegal(std::size_t count, Random& random, std::vector<Point>& out);
   void Scan(std::size_t count, Random& random, std::vector<Point>& out);
+  /// Whether the legal points of the space are found by trying.
+  bool is_slow() const;
   const SearchSpace& space_;
   const StaticAnalyzer& analyzer_;
   const std::uint64_t seed_;
@@ -63,6 +65,7 @@ class Proposer : public Strategy {
   std::vector<Point> refused_;  // one slot per hash value; the newest rejected point stays
   std::uint64_t asks_ = 0;
   std::int64_t filtered_ = 0;
+  bool exhausted_ = false;  // of a slow space: no search for another point found one
 };
 
 }  // namespace tilewright::search

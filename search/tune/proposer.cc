@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "search/open/open_search_space.h"
+#include "search/open/records_of_others.h"
 #include "search/strategies/fronts.h"
 #include "src/base/hash.h"
 
@@ -30,6 +32,12 @@ Status TuneProposer::MakeStrategy(int task, const BeginEntry& begin) {
   made.make_model = job_.context.make_model;
   made.warm = pool_.Collect(job_.tasks, begin);
   made.first = begin.first;
+  // Records have the values of one metric.
+  const OpenTask* open = OpenTaskOf(state.space);
+  if (open != nullptr && settings.warm_start && settings.metric.empty()) {
+    TW_RETURN_IF_ERROR(AddRecordsOfOthers(*job_.context.store, *open,
+                                          job_.context.measurer->device(), made.records));
+  }
   state.strategy =
       settings.metric.empty() ? entry->make(made) : MakeFrontSearch(*entry, made, settings.metric);
   return state.strategy->status();

@@ -5,6 +5,7 @@
 
 #include "records/package/installed.h"
 #include "search/zero_shot.h"
+#include "src/templates/device.h"
 #include "src/templates/open/open_template.h"
 
 namespace tilewright::capi {
@@ -86,6 +87,33 @@ Result<std::uint64_t> Catalog::Generation() {
     sum += generation;
   }
   return sum;
+}
+
+Result<records::TaskResults> Catalog::ResultsOf(const tw_target& target,
+                                                const Workload& workload) {
+  TW_ASSIGN_OR_RETURN(const auto generation, Generation());
+  std::vector<Source::View> views;
+  std::vector<records::RecordSource*> sources;
+  const std::size_t count = source_count();
+  views.reserve(count);  // pointers to the elements stay valid
+  for (std::size_t i = 0; i < count; ++i) {
+    sources.push_back(&views.emplace_back(sources_[i]->CurrentView()));
+  }
+  records::LookupRequest wanted;
+  wanted.templates = templates_.get();
+  wanted.workload = &workload;
+  wanted.target = &target.target;
+  wanted.device = &target.device;
+  TW_ASSIGN_OR_RETURN(const auto with_texts,
+                      texts_.AddedTo(*templates_, sources, wanted, generation));
+  const records::EachStore stores = [&](const auto& visit) -> Status {
+    for (records::RecordSource* source : sources) {
+      if (source->MayServe(wanted)) TW_RETURN_IF_ERROR(source->With(visit));
+    }
+    return {};
+  };
+  return records::TaskResults::Read(stores, with_texts.has_value() ? *with_texts : *templates_,
+                                    workload, MetricOf(target.target));
 }
 
 Result<AnswerPtr> Catalog::QuerySources(const AnswerCache::LookupRequest& request,

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "records/devices/device_results.h"
 #include "src/base/clock.h"
 #include "src/capi/answer_cache.h"
 #include "src/capi/fork_gate.h"
@@ -45,6 +46,9 @@ class Catalog final : public ConnectionOwner {
   /// Errors: as search::LoadChooser; kInvalidArgument if the catalog has a model.
   Status SetModel(const std::string& path);
   bool has_model() const { return model_.load(std::memory_order_acquire) != nullptr; }
+  /// Reads the results of a task on all devices from all sources.
+  /// Errors: those of the sources.
+  Result<records::TaskResults> ResultsOf(const tw_target& target, const Workload& workload);
   void CloseConnections() override;
   /// Polls every file now.
   /// Errors: the first error; the other files are polled all the same.
@@ -87,3 +91,8 @@ class Catalog final : public ConnectionOwner {
 };
 
 }  // namespace tilewright::capi
+
+struct tw_catalog {
+  tilewright::SystemClock clock;
+  tilewright::capi::Catalog catalog{clock};
+};

@@ -12,11 +12,6 @@
 #include "src/capi/target.h"
 #include "src/capi/task.h"
 
-struct tw_catalog {
-  tilewright::SystemClock clock;
-  tilewright::capi::Catalog catalog{clock};
-};
-
 namespace tilewright::capi {
 namespace {
 

@@ -95,7 +95,8 @@ Result<OpenTaskOfJob> LoadOpenTaskOfJob(const search::StrategyRegistry& strategi
   }
   auto task = LoadOpenTask(TakeOpenTaskTexts(settings));
   if (!task.ok()) return task.status().WithContext(path);
-  return OpenTaskOfJob{*std::move(task), settings.time_limit, settings.build_limit};
+  return OpenTaskOfJob{*std::move(task), settings.time_limit, settings.build_limit,
+                       settings.environment};
 }
 
 Result<OpenJob> MakeOpenJob(OpenTask task, const TemplateRegistry& templates,

@@ -37,6 +37,7 @@ OpenTaskTexts TakeOpenTaskTexts(search::JobSettings& settings);
 struct OpenTaskOfJob {
   OpenTask task;
   double time_limit = 0, build_limit = 0;  ///< seconds of a run, of a build
+  std::string environment;                 ///< JSON of ParseEnvironment; empty: this machine
 };
 /// Reads the open task of a job file. Errors: those of LoadJobSettings and LoadOpenTask;
 /// kInvalidArgument if the file has no "space".

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <thread>
 
@@ -418,6 +419,21 @@ TEST_F(TaskTest, InvalidOptionsAreErrorsThatNameThem) {
   expect("the name is not UTF-8 at byte 1", [](auto& options) { options.name = "a\xff"; });
   expect("none.db: no such record store",
          [](auto& options) { options.warm_stores = {"/tilewright/none.db"}; });
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(TaskTest, WarmStoresAreCheckedWhenTheTaskIsOpened) {
+  const std::string damaged = path_ + ".damaged";
+  std::ofstream(damaged) << "no store";
+  for (const bool warm : {true, false}) {
+    api::TuningOptions options = Options();
+    options.warm_start = warm;
+    options.warm_stores = {damaged};
+    EXPECT_FALSE(api::Tuning::Open(path_, options, status_).has_value());
+    EXPECT_EQ(status_.code, TW_CORRUPT) << status_.message;
+    EXPECT_THAT(status_.message, AllOf(HasSubstr("warm store"), HasSubstr(damaged)));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
 TEST_F(TaskTest, HostileArgumentsAreErrorsAndStoreNothing) {

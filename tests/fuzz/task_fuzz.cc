@@ -1,7 +1,8 @@
 // Arguments of the C functions of tasks. Each line of the input is a word and a text: a member of
 // tw_tuning_options (name, space, problem, metrics, environment, strategy, warm), which becomes
-// null without a text; or a call: open, ask, query, records, free, tell and config (of
-// tw_tuning_record).
+// null without a text; or a call: open, ask, query, devices, records, free, tell and config (of
+// tw_tuning_record). The member key is that of devices, in place of the task's.
+//   devices BY NAME...
 //   tell NUMBER VERDICT ERROR NAME UNIT SAMPLE...      config VERDICT ERROR NAME UNIT SAMPLE...
 //   JSON
 // After all, the store has exactly the results that were accepted.
@@ -76,6 +77,8 @@ class Script {
       Ask();
     } else if (word == "query") {
       Query();
+    } else if (word == "devices") {
+      QueryDevices(words);
     } else if (word == "records") {
       CountRecords();
     } else if (word == "tell") {
@@ -157,6 +160,38 @@ class Script {
     Check(code, error);
     TW_CHECK((code == TW_OK) == (answer != nullptr));
     tw_answer_free(answer);
+    tw_catalog_free(catalog);
+  }
+
+  void QueryDevices(const std::vector<std::string>& words) {
+    tw_error error = TW_ERROR_INIT;
+    tw_catalog* catalog = nullptr;
+    TW_CHECK(tw_catalog_create(&catalog, nullptr) == TW_OK);
+    if (task_ != nullptr) tw_catalog_add_store(catalog, store_.c_str(), nullptr);
+    std::vector<const char*> names;
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      names.push_back(words[i] == "null" ? nullptr : words[i].c_str());
+    }
+    const auto by = static_cast<std::int32_t>(std::strtol(words[0].c_str(), nullptr, 10));
+    const char* key = TextOf("key") != nullptr ? TextOf("key") : tw_tuning_key(task_);
+    tw_device_choice* choice = nullptr;
+    const tw_code code = tw_query_devices(catalog, tw_tuning_target(task_), key, names.data(),
+                                          names.size(), by, &choice, &error);
+    Check(code, error);
+    TW_CHECK((code == TW_OK) == (choice != nullptr));
+    const std::size_t devices = tw_device_choice_count(choice);
+    for (std::size_t i = 0; i <= devices; ++i) {
+      tw_share share = TW_SHARE_INIT;
+      const bool has = *tw_device_choice_config(choice) != '\0' && i < devices;
+      TW_CHECK((tw_device_choice_share(choice, i, &share, nullptr) == TW_OK) == has);
+      tw_device_choice_transfer(choice, 0, i, &share, nullptr);
+      TW_CHECK(share.share >= 0 && share.share <= 1);
+    }
+    std::size_t needed = 0;
+    TW_CHECK((tw_device_choice_json(choice, nullptr, 0, &needed, nullptr) == TW_OK) ==
+             (code == TW_OK));
+    tw_device_choice_free(choice);
+    tw_device_choice_free(choice);
     tw_catalog_free(catalog);
   }
 

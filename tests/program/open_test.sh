@@ -70,6 +70,108 @@ expect 2 query 'sort_?x' --records sizes.db
 expect 2 query 'sort_?' --records sizes.db --over here --over nowhere
 has 'one device for a range of sizes' err
 
+# Environments: a hit where the fields of "match" are equal, and near if one of "differ" is not.
+gpu() { echo "{\"match\": {\"gpu\": \"$1\"}, \"differ\": {\"driver\": \"$2\"}}"; }
+expect 0 tune --space space.json --command './bench.sh {block} {share}' --records gpus.db \
+  --strategy random --trials 100 --environment "$(gpu A 1)"
+expect 0 query sort --records gpus.db --environment "$(gpu A 1)" --json
+has '"answer":"hit"' out
+has '"block":8' out
+expect 0 query sort --records gpus.db --environment "$(gpu A 2)" --json
+has '"answer":"near"' out
+expect 1 query sort --records gpus.db --environment "$(gpu B 1)" --json
+expect 1 query sort --records gpus.db --json
+# Another environment is another job, which begins with the best of the first; and the same job again.
+cat >gpu_b.json <<EOF2
+{"space": "space.json", "command": "./bench.sh {block} {share}", "records": "gpus.db", "trials": 2,
+ "finalists": 0, "environment": $(gpu B 1)}
+EOF2
+expect 0 tune --job gpu_b.json
+runs=$(wc -l <runs)
+expect 0 tune --job gpu_b.json
+[ "$(wc -l <runs)" -eq "$runs" ] || fail "a job with an environment is not resumed"
+expect 0 query --job gpu_b.json --json
+has '"answer":"hit"' out
+has '"block":8' out
+expect 0 query sort --records gpus.db --over A,gpu=B --json
+has '"device":"gpu=B"' out
+expect 2 tune --space space.json --command ./bench.sh --records gpus.db --trials 1 --environment '{}'
+has 'environment: expected at least one field' err
+expect 2 tune --job gpu_b.json --fleet none.fleet
+has 'not allowed with --fleet' err
+expect 2 query 'dense(float32[1,8]MK,float32[8,8]NK)->float32' --records gpus.db --environment "$(gpu A 1)"
+has 'name of a program' err
+
+# A space whose conditions no config fulfils, too entangled to be counted, is refused at once.
+{
+  printf '{"ConfigurationSpace": {"TuningParameters": ['
+  sum=0
+  for name in a b c d e f g h i; do
+    printf '{"Name": "%s", "Type": "int", "Values": "[i*i*7919 + i for i in range(40)]"},' $name
+    sum="(($sum) * 31 + $name) % 1000003"
+  done
+  printf '{"Name": "z", "Type": "int", "Values": [1]}], "Conditions": ["%s", "%s"]}}' \
+    "($sum) % 10 == 3" "($sum) % 5 == 4"
+} >entangled.json
+expect 2 tune --space entangled.json --command ./bench.sh --records none.db --trials 1
+has 'fulfils all conditions' err
+
+# T4 files become records of a task and come back; a search of the task begins with them.
+t4() { # t4 FACTOR: all configs of space.json but one, fastest at block 8, columns
+  printf '{"metadata":{"timeunit":"ms"},"results":['
+  for block in 1 2 4 8 16 32; do
+    for order in rows columns; do
+      [ "$block$order" = 32columns ] && continue
+      distance=$(((block > 8 ? block - 8 : 8 - block) + (${#order} == 4 ? 5 : 0)))
+      printf '%s{"configuration":{"block":%d,"share":0.5,"order":"%s"},"times":{"framework":1.5},"measurements":[{"name":"time","value":%d}],"objectives":["time"],"more":{"a":[1]}}' \
+        "$comma" "$block" "$order" $((100 + $1 * distance))
+      comma=,
+    done
+  done
+  printf '],"schema_version":"1.0.0"}'
+}
+comma='' && t4 10 >sort.A100.T4.json
+comma='' && t4 20 >sort.A4000.T4.json
+expect 0 records import sort.A100.T4.json sort.A4000.T4.json --space space.json --records t4.db --dry-run
+[ ! -e t4.db ] || fail "a dry run made a store"
+expect 0 records import sort.A100.T4.json sort.A4000.T4.json --space space.json --records t4.db
+has '11 results of sort on device=A100, 0 failed: 11 imported' out
+expect 0 records import sort.A100.T4.json --space space.json --records t4.db
+has '0 failed: 0 imported' out
+expect 0 records check t4.db
+expect 0 query sort --records t4.db --over A100,A4000
+has 'best for all, worst share 1.000' out
+expect 0 query sort --records t4.db --environment '{"match": {"device": "A100"}}' --json
+has '"block":8' out
+expect 0 report t4.db -o t4.html
+expect 0 records export --format t4 --records t4.db -o t4/
+for name in A100 A4000; do
+  gzip -dc "t4/sort.$name.T4.json.gz" | tr -d ' \n' | sed 's/\.0\([],}]\)/\1/g' >back
+  tr -d ' \n' <"sort.$name.T4.json" >before
+  cmp back before || fail "$name comes back changed"
+done
+expect 0 records export --format t1 --records t4.db -o t1/
+cmp "t1/sort.A100.T1.json" space.json || fail "the T1 file comes back changed"
+expect 0 records export --format cachefile --records t4.db -o cache/
+expect 0 records import cache/sort.A100.cachefile.json.gz --records cache.db
+has '11 results of sort on device=A100' out
+# As records of the program's task: its second config, after the default one, is the best of these.
+cat >sort_job.json <<'EOF2'
+{"space": "space.json", "command": "./bench.sh {block} {share}", "records": "sort.db", "trials": 2, "finalists": 0}
+EOF2
+expect 0 records import sort.A100.T4.json sort.A4000.T4.json --job sort_job.json --records sort.db
+expect 0 tune --job sort_job.json
+expect 0 query sort --records sort.db --json
+has '"block":8' out
+expect 0 query sort --records sort.db --over A100,A4000,here
+has 'best for all' out
+expect 2 records import sort.A100.T4.json --target llvm --records t4.db
+expect 2 records import sort.A100.T4.json missing.log --records t4.db
+sed 's/"value":100/"value":-1/' sort.A100.T4.json >bad.A1.T4.json
+expect 2 records import sort.A4000.T4.json bad.A1.T4.json --records bad.db
+has 'bad.A1.T4.json: result' err
+[ ! -e bad.db ] || fail "a refused import left a store"
+
 # The same task by a text of knobs and a job file: the same options resume the job.
 cat >space.txt <<'EOF'
 space sort

@@ -49,7 +49,7 @@ TEST(JobTest, SaysHowTheFileIsReadOnlyWhereThatWasSaid) {
   const std::string text = ToJson(JobSettings());
   for (const char* key : {"shape", "dim", "value", "requantize", "float_error", "deadline",
                           "broker_timeout_seconds", "space", "command", "build", "check", "name",
-                          "shell", "input", "env", "time_limit", "build_limit"}) {
+                          "shell", "input", "env", "environment", "time_limit", "build_limit"}) {
     EXPECT_EQ(text.find('"' + std::string(key) + '"'), std::string::npos) << key;
   }
 }
@@ -58,6 +58,14 @@ TEST(JobTest, TakesOneTextForAList) {
   const auto settings = ParseJobSettings(BuiltInStrategies(), R"({"shape": "x=1x8"})", "job");
   ASSERT_TRUE(settings.ok()) << settings.status().message();
   EXPECT_EQ(settings->shape, std::vector<std::string>{"x=1x8"});
+}
+
+TEST(JobTest, TakesAnEnvironmentAsAnObject) {
+  const auto settings = ParseJobSettings(BuiltInStrategies(),
+                                         R"({"environment": {"match": {"gpu": "A100"}}})", "job");
+  ASSERT_TRUE(settings.ok()) << settings.status().message();
+  EXPECT_EQ(settings->environment, R"({"match":{"gpu":"A100"}})");
+  EXPECT_EQ(*ParseJobSettings(BuiltInStrategies(), ToJson(*settings), "job"), *settings);
 }
 
 struct BadCase {
@@ -82,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
             "night.json:3: trails: unknown key, expected one of graph, target, threads, "
             "records, fleet, fleet_class, priority, share, broker_timeout_seconds, shape, dim, "
             "value, requantize, precision, float_error, space, command, build, check, name, shell, "
-            "input, env, time_limit, build_limit, trials, budget_seconds, deadline, "
+            "input, env, environment, time_limit, build_limit, trials, budget_seconds, deadline, "
             "min_trials_per_task, early_stop_trials, "
             "early_stop_improvement, metric, strategy, seed, batch, epsilon, warm_start, "
             "finalists"},
@@ -94,6 +102,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "night.json:1: float_error: \"none\", expected bounded or strict"},
         BadCase{"UnknownInput", "{\"space\": \"a\",\n\"input\": \"file\"}",
                 "night.json:2: input: \"file\", expected none, json or server"},
+        BadCase{"EmptyEnvironment", "{\n\"environment\": {}}",
+                "night.json:2: environment: expected at least one field"},
+        BadCase{"EnvironmentAsList", "{\"environment\": [1]}",
+                "night.json:1: environment: [1], expected a text"},
         BadCase{"UnknownRounding", "{\"requantize\": \"int\"}",
                 "night.json:1: requantize: \"int\", expected float or integer"},
         BadCase{"TextForNumber", "{\"trials\": \"many\"}",

@@ -136,6 +136,34 @@ Json ResultJson(const T4Result& result) {
 
 }  // namespace
 
+std::string T4ResultText(const T4Result& result) { return DumpJson(ResultJson(result)); }
+
+Result<T4Result> ParseT4Result(std::string_view text) {
+  TW_ASSIGN_OR_RETURN(const Json json, ParseJson(text));
+  return ResultFrom(json);
+}
+
+std::optional<double> SecondsPerUnit(std::string_view unit) {
+  // The hub's files write "miliseconds".
+  constexpr std::array<std::pair<std::string_view, double>, 11> kUnits = {{
+      {"s", 1},
+      {"sec", 1},
+      {"seconds", 1},
+      {"ms", 1e-3},
+      {"milliseconds", 1e-3},
+      {"miliseconds", 1e-3},
+      {"us", 1e-6},
+      {"\xc2\xb5s", 1e-6},
+      {"microseconds", 1e-6},
+      {"ns", 1e-9},
+      {"nanoseconds", 1e-9},
+  }};
+  for (const auto& [name, seconds] : kUnits) {
+    if (name == unit) return seconds;
+  }
+  return std::nullopt;
+}
+
 std::optional<double> T4Result::ObjectiveValue() const {
   if (invalidity.value_or("correct") != "correct") return std::nullopt;
   const std::string_view wanted = objectives.empty() ? "time" : std::string_view(objectives[0]);
@@ -184,24 +212,10 @@ std::string T4File::ToString() const {
 }
 
 double T4File::duration_unit_seconds() const {
-  // The hub's files write "miliseconds".
-  constexpr std::array<std::pair<std::string_view, double>, 8> kUnits = {{
-      {"s", 1},
-      {"seconds", 1},
-      {"ms", 1e-3},
-      {"milliseconds", 1e-3},
-      {"miliseconds", 1e-3},
-      {"microseconds", 1e-6},
-      {"ns", 1e-9},
-      {"nanoseconds", 1e-9},
-  }};
   const Result<Json> json = ParseJson(metadata);
   if (!json.ok() || !json->is_object() || !json->contains("timeunit")) return 1;
   const Json& unit = (*json)["timeunit"];
-  for (const auto& [name, seconds] : kUnits) {
-    if (unit.is_string() && unit.get_ref<const std::string&>() == name) return seconds;
-  }
-  return 1;
+  return unit.is_string() ? SecondsPerUnit(unit.get_ref<const std::string&>()).value_or(1) : 1;
 }
 
 std::string T4SpaceName(std::string_view path) {

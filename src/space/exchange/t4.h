@@ -48,6 +48,13 @@ struct T4Result {
   friend bool operator==(const T4Result&, const T4Result&) = default;
 };
 
+/// Formats one result as a JSON object, and parses it. Errors: kInvalidArgument naming the member.
+std::string T4ResultText(const T4Result& result);
+Result<T4Result> ParseT4Result(std::string_view json);
+
+/// Returns the seconds of a unit of time ("ms", "seconds", …); nullopt for another text.
+std::optional<double> SecondsPerUnit(std::string_view unit);
+
 /// Results of a tuning run in the T4 format of the auto-tuning community: a JSON object with
 /// metadata, results and a version. All members are kept; what the format does not name is kept as
 /// JSON text.

@@ -31,7 +31,6 @@ constexpr std::int64_t kMaxTable = 1 << 14;
 constexpr std::size_t kMaxSteps = 1'500'000, kMaxExpressions = 250'000;
 constexpr std::size_t kSubstitutionsPerExpression = 8;
 constexpr std::int64_t kMaxTableWork = 200'000'000;  // nodes evaluated for all tables
-constexpr int kMaxDraws = 100'000;
 
 bool IsName(std::string_view name) {
   const auto is_word = [](char c) {
@@ -85,6 +84,7 @@ Result<OpenSpace> OpenSpace::Create(std::string name, std::vector<Parameter> par
   space.BuildLayers();
   space.pool_.TruncateAfter(last);
   if (space.size() == 0) return InvalidArgument("no combination of values fulfils all conditions");
+  if (!space.counted_) TW_RETURN_IF_ERROR(space.FindAllowed(last));
   return space;
 }
 
@@ -425,12 +425,13 @@ OpenConfig OpenSpace::FromIndex(std::int64_t index) const {
 }
 
 OpenConfig OpenSpace::Sample(Random& random) const {
-  for (int i = 0; i < kMaxDraws; ++i) {
+  const std::int64_t draws = counted_ ? 1 : draws_;
+  for (std::int64_t i = 0; i < draws; ++i) {
     OpenConfig config =
         Descend(static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(size()))));
     if (counted_ || Allows(config)) return config;
   }
-  return {};
+  return WalkFromKnown(random);
 }
 
 std::vector<OpenConfig> OpenSpace::Neighbours(const OpenConfig& config) const {

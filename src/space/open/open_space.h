@@ -32,7 +32,8 @@ class OpenSpace {
   OpenSpace() = default;
   /// Errors: kInvalidArgument naming the parameter or the condition: no value or one that occurs
   /// twice, a value of another type, a name twice, a text that is no condition, too many
-  /// combinations, or no allowed config.
+  /// combinations, or no allowed config; also if conditions that are too entangled to be counted
+  /// allow so few that a search with a limit of work (about a second) finds none.
   static Result<OpenSpace> Create(std::string name, std::vector<Parameter> parameters,
                                   std::vector<std::string> conditions);
   /// Parses a T1 file. Errors: kInvalidArgument naming the member; as Create.
@@ -68,8 +69,12 @@ class OpenSpace {
   std::int64_t IndexOf(const OpenConfig& config) const;
   OpenConfig FromIndex(std::int64_t index) const;
 
-  /// Returns an allowed config; all are equally likely. Empty if the space is not counted and too
-  /// many draws (100,000) were useless.
+  /// Whether samples of a space that is not counted are walks from known configs, because draws
+  /// would take too long.
+  bool walks() const { return !counted_ && draws_ == 0; }
+
+  /// Returns an allowed config. All are equally likely, unless walks(); a walk reaches only what
+  /// steps in one or two parameters reach from the known configs.
   OpenConfig Sample(Random& random) const;
   /// Returns all allowed configs that differ from an allowed one in one parameter.
   std::vector<OpenConfig> Neighbours(const OpenConfig& config) const;
@@ -107,6 +112,8 @@ class OpenSpace {
     std::size_t first_node = 0;           ///< of this layer, in counts_
   };
 
+  class Search;
+
   Status CheckParameters();
   Status ParseConditions();
   Status BuildTable(Check& check);
@@ -115,6 +122,10 @@ class OpenSpace {
   bool ExpandLayer(const std::vector<std::vector<ExpressionId>>& states,
                    std::vector<std::vector<ExpressionId>>& next, Layer& layer);
   void CountCompletions();
+  /// Finds the known configs of a space that is not counted. last: last expression of the
+  /// conditions.
+  Status FindAllowed(std::uint32_t last);
+  OpenConfig WalkFromKnown(Random& random) const;
   bool Fulfils(const Check& check, const OpenConfig& config) const;
   std::int64_t CountOf(std::size_t layer, std::uint32_t node) const;
   OpenConfig Descend(std::int64_t number) const;
@@ -135,6 +146,9 @@ class OpenSpace {
   std::vector<Layer> layers_;
   std::vector<std::int64_t> counts_;  // allowed completions of each node; the root is the first
   std::size_t end_node_ = 0;          // first node after the last layer, in counts_
+  // Of a space that is not counted: some allowed configs, and the most draws of a sample; 0: walks.
+  std::vector<OpenConfig> known_;
+  std::int64_t draws_ = 0;
 };
 
 }  // namespace tilewright

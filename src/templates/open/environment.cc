@@ -56,6 +56,22 @@ Result<DeviceFingerprint> ParseEnvironment(std::string_view json) {
 
 bool IsEnvironment(const DeviceFingerprint& device) { return device.kind == kKind; }
 
+std::vector<std::string> EnvironmentNames(const DeviceFingerprint& device) {
+  std::vector<std::string> names;
+  if (!IsEnvironment(device)) return names;
+  const auto json = ParseJson(device.extra);  // from a store: it may be anything
+  if (!json.ok() || !json->is_object()) return names;
+  for (const auto& [member, fields] : json->items()) {
+    if (!fields.is_object()) continue;
+    for (const auto& [name, value] : fields.items()) {
+      if (!value.is_string()) continue;
+      names.push_back(value.get<std::string>());
+      names.push_back(name + "=" + names.back());
+    }
+  }
+  return names;
+}
+
 std::string EnvironmentJson(const DeviceFingerprint& device) {
   return IsEnvironment(device) ? device.extra : device.ToString();
 }

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "src/base/status.h"
 #include "src/target/cpu.h"
@@ -18,6 +19,9 @@ namespace tilewright {
 Result<DeviceFingerprint> ParseEnvironment(std::string_view json);
 /// Whether a fingerprint is that of an environment.
 bool IsEnvironment(const DeviceFingerprint& device);
+/// Returns the names of an environment: for each field its value, and NAME=VALUE. Empty for a
+/// fingerprint.
+std::vector<std::string> EnvironmentNames(const DeviceFingerprint& device);
 /// Returns the JSON text of an environment, or of a fingerprint.
 std::string EnvironmentJson(const DeviceFingerprint& device);
 

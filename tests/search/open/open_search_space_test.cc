@@ -70,6 +70,49 @@ double BestAfter(const OpenSearchSpace& space, const char* strategy, int trials)
   return best;
 }
 
+/// Counts the points that a strategy checks.
+class CountingAnalyzer final : public StaticAnalyzer {
+ public:
+  explicit CountingAnalyzer(const OpenSearchSpace& space) : space_(space) {}
+  Status Check(Point point) const override {
+    ++checked;
+    return space_.Check(point);
+  }
+  Status Features(Point point, std::span<float> out) const override {
+    return space_.Features(point, out);
+  }
+  mutable int checked = 0;
+
+ private:
+  const OpenSearchSpace& space_;
+};
+
+TEST(OpenSearchSpaceTest, AnEntangledSpaceThatIsExhaustedIsNotSearchedAgain) {
+  std::vector<Parameter> parameters;
+  std::string sum = "0";
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h", "i"}) {
+    Parameter parameter;
+    parameter.name = name;
+    for (std::int64_t v = 0; v < 40; ++v) parameter.values.emplace_back(v * v * 7919 + v);
+    parameters.push_back(std::move(parameter));
+    sum = "(" + sum + " * 31 + " + name + ") % 1000003";
+  }
+  auto open = OpenSpace::Create("entangled", parameters, {sum + " % 15000 == 3"});
+  ASSERT_TRUE(open.ok()) << open.status().message();
+  const OpenSearchSpace space(*std::move(open));
+  const CountingAnalyzer analyzer(space);
+  StrategyContext context;
+  context.space = &space.space();
+  context.analyzer = &analyzer;
+  const auto search = BuiltInStrategies().Find("random")->make(context);
+  int asked = 0;
+  while (!search->Ask(1).empty()) ASSERT_LT(++asked, 200);
+  EXPECT_GE(asked, 1);
+  analyzer.checked = 0;
+  EXPECT_TRUE(search->Ask(1).empty());
+  EXPECT_EQ(analyzer.checked, 0);
+}
+
 TEST(OpenSearchSpaceTest, EveryStrategySearchesAConstrainedSpace) {
   const OpenSearchSpace space(Tiled());
   EXPECT_GT(space.open().combinations(), 200'000'000);

@@ -188,27 +188,55 @@ TEST(OpenSpaceTest, RepairKeepsWhatTheConditionsAllow) {
   EXPECT_EQ(space.Repair({2, 2, 1}, 2, 0, random), (OpenConfig{2, 2, 0}));
 }
 
-TEST(OpenSpaceTest, AnEntangledSpaceIsSampledByTrying) {
+/// Nine parameters of 40 values, and a mixture of them that no partial config simplifies.
+struct Entangled {
   std::vector<Parameter> parameters;
   std::string sum = "0";
-  std::vector<std::int64_t> values;
-  for (int i = 0; i < 40; ++i) values.push_back(i * i * 7919 + i);
-  for (int i = 0; i < 9; ++i) {
-    const std::string name(1, static_cast<char>('a' + i));
-    parameters.push_back(Integers(name, values));
-    sum = "(" + sum + " * 31 + " + name + ") % 1000003";
+  Entangled() {
+    std::vector<std::int64_t> values;
+    for (int i = 0; i < 40; ++i) values.push_back(i * i * 7919 + i);
+    for (int i = 0; i < 9; ++i) {
+      const std::string name(1, static_cast<char>('a' + i));
+      parameters.push_back(Integers(name, values));
+      sum = "(" + sum + " * 31 + " + name + ") % 1000003";
+    }
   }
-  const OpenSpace space = Made(parameters, {sum + " % 10 == 3"});
+};
+
+/// Returns the number of different configs among 50 samples.
+std::size_t DifferentSamples(const OpenSpace& space) {
   EXPECT_FALSE(space.counted());
   Random random(2);
   std::set<OpenConfig> seen;
   for (int i = 0; i < 50; ++i) {
     const OpenConfig config = space.Sample(random);
-    ASSERT_FALSE(config.empty());
     EXPECT_TRUE(space.Allows(config));
     seen.insert(config);
   }
-  EXPECT_EQ(seen.size(), 50U);
+  return seen.size();
+}
+
+TEST(OpenSpaceTest, AnEntangledSpaceIsSampledByTrying) {
+  const Entangled mixed;
+  const OpenSpace space = Made(mixed.parameters, {mixed.sum + " % 10 == 3"});
+  EXPECT_FALSE(space.walks());
+  EXPECT_EQ(DifferentSamples(space), 50U);
+}
+
+TEST(OpenSpaceTest, AnEntangledSpaceOfRareConfigsIsWalkedFromThoseFoundFirst) {
+  const Entangled mixed;
+  const OpenSpace space = Made(mixed.parameters, {mixed.sum + " % 15000 == 3"});
+  EXPECT_TRUE(space.walks());
+  EXPECT_GE(DifferentSamples(space), 1U);
+}
+
+TEST(OpenSpaceTest, AnEntangledSpaceWithoutConfigsIsRefusedWhenItIsMade) {
+  const Entangled mixed;
+  const auto made =
+      OpenSpace::Create("", mixed.parameters, {mixed.sum + " % 10 == 3", mixed.sum + " % 5 == 4"});
+  ASSERT_FALSE(made.ok());
+  EXPECT_NE(made.status().message().find("fulfils all conditions"), std::string::npos)
+      << made.status().message();
 }
 
 }  // namespace
