@@ -148,7 +148,7 @@ TEST_F(GpuLibrary, GivesKernelsTheSharedMemoryTheyAskFor) {
   nn.dense(%data, meta[relay.Constant][0] /* ty=Tensor[(64, 1024), int8] */, out_dtype="int32")
 })"));
   FakeGpu gpu(FAKE_CUDA, *plan_);
-  ExpectSame(Open().Run(Inputs()), Expected());
+  ExpectSame(Open(FAKE_CUDA).Run(Inputs()), Expected());
   EXPECT_EQ(gpu.problem(), "");
   EXPECT_GT(gpu.counts().most_shared, kStaticSharedBytes);
   auto model = ModelLibrary::Open(path());
@@ -174,7 +174,7 @@ TEST_F(GpuLibrary, RecordsOfAnotherDeviceOfTheGenerationAreTaken) {
   EXPECT_EQ(operators_[0].answer, records::AnswerLevel::kNearMatch);
   EXPECT_THAT(operators_[0].explanation, HasSubstr("Card of tests"));
   FakeGpu gpu(FAKE_CUDA, *plan_);
-  ExpectSame(Open().Run(Inputs()), Expected());
+  ExpectSame(Open(FAKE_CUDA).Run(Inputs()), Expected());
   EXPECT_EQ(gpu.problem(), "");
   EXPECT_EQ(gpu.counts().launches, 3);
 }

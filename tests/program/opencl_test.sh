@@ -70,15 +70,12 @@ has 'no OpenCL device 99, there are' err
 # Faults of the driver, by the source of a candidate: each costs one trial, and the job goes on.
 real=$(ldconfig -p | awk '/libOpenCL[.]so[.]1 / { print $NF; exit }')
 mkdir faults
-REAL_OPENCL=$real FAULTS_FOLDER=$work/faults FAULTS='build@2 resources@3 hang@4 crash@5 lost@6' \
+OCL_ICD_REAL=$real OCL_ICD_FOLDER=$work/faults OCL_ICD_FAULTS='build@2 resources@3 hang@4 crash@5 lost@6' \
   LD_LIBRARY_PATH=$(dirname "$faults") \
-  expect 0 tune "$dense" --target opencl --records faults.db --trials 8 --strategy random --time-limit 1 --json
+  expect 0 tune "$conv" --target opencl --records faults.db --trials 8 --strategy random --json
+has '"trials":8' out
+has '"failures":{"build_failed":1,"device_lost":2,"run_failed":1,"run_timeout":1}' out
 expect 0 records check faults.db
-expect 0 records list faults.db --json
-for outcome in build_failed:1 run_failed:1 run_timeout:1 device_lost:2 ok:3; do
-  count=$(grep -o "\"outcome\":\"${outcome%:*}\"" out | wc -l)
-  [ "$count" -eq "${outcome#*:}" ] || fail "$count trials are ${outcome%:*}, expected ${outcome#*:}"
-done
 
 # Arithmetic beyond 32 bits, sums that wrap, infinities, conditional indices.
 number=0

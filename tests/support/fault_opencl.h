@@ -14,12 +14,12 @@ class OpenClFaults {
  public:
   /// faults: words as the stand-in documents them, such as "build@1".
   explicit OpenClFaults(const std::string& faults) {
-    ::setenv("REAL_OPENCL", RealLibrary().c_str(), 1);
-    ::setenv("FAULTS", faults.c_str(), 1);
+    ::setenv("OCL_ICD_REAL", RealLibrary().c_str(), 1);
+    ::setenv("OCL_ICD_FAULTS", faults.c_str(), 1);
   }
   OpenClFaults(const OpenClFaults&) = delete;
   OpenClFaults& operator=(const OpenClFaults&) = delete;
-  ~OpenClFaults() { ::unsetenv("FAULTS"); }
+  ~OpenClFaults() { ::unsetenv("OCL_ICD_FAULTS"); }
 
  private:
   /// Returns the file of this machine's library; empty if there is none.

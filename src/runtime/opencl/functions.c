@@ -102,13 +102,13 @@ const char* TwOpenClBuildOptions(int rounds_division) {
 /* Appends the devices of a platform. */
 static TwClInt AddDevices(const TwOpenCl* api, TwClObject platform, TwOpenClPlace** places,
                           size_t* count) {
-  enum { kMost = 64 };
-  TwClObject devices[kMost];
+  enum { kMax = 64 };
+  TwClObject devices[kMax];
   TwClUint found = 0;
-  const TwClInt code = api->GetDeviceIDs(platform, TW_CL_ALL_TYPES, kMost, devices, &found);
+  const TwClInt code = api->GetDeviceIDs(platform, TW_CL_ALL_TYPES, kMax, devices, &found);
   if (code == TW_CL_DEVICE_NOT_FOUND) return 0;
   if (code != 0) return code;
-  if (found > kMost) found = kMost;
+  if (found > kMax) found = kMax;
   TwOpenClPlace* longer = realloc(*places, (*count + found + 1) * sizeof **places);
   if (longer == NULL) return -6; /* out of host memory */
   *places = longer;
@@ -121,15 +121,15 @@ static TwClInt AddDevices(const TwOpenCl* api, TwClObject platform, TwOpenClPlac
 
 TwClInt TwOpenClPlaces(const TwOpenCl* api, TwOpenClPlace** places, size_t* count,
                        const char** call) {
-  enum { kMost = 64 };
-  TwClObject platforms[kMost];
+  enum { kMax = 64 };
+  TwClObject platforms[kMax];
   TwClUint found = 0;
   *places = NULL;
   *count = 0;
   *call = "clGetPlatformIDs";
-  TwClInt code = api->GetPlatformIDs(kMost, platforms, &found);
+  TwClInt code = api->GetPlatformIDs(kMax, platforms, &found);
   if (code == TW_CL_NO_PLATFORM) return 0;
-  if (found > kMost) found = kMost;
+  if (found > kMax) found = kMax;
   for (TwClUint i = 0; code == 0 && i < found; ++i) {
     *call = "clGetDeviceIDs";
     code = AddDevices(api, platforms[i], places, count);

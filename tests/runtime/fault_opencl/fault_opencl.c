@@ -1,7 +1,8 @@
 /* Stand-in for libOpenCL.so.1 that passes all calls on to the library in the environment variable
- * REAL_OPENCL and fails where FAULTS says so: words such as "build@2 resources@3". The number is
- * that of a program's source, counted from 1 in the order in which sources are first seen, also by
- * several processes: FAULTS_FOLDER keeps the list. Without a folder every source is the first one.
+ * OCL_ICD_REAL and fails where OCL_ICD_FAULTS says so: words such as "build@2 resources@3". The
+ * number is that of a program's source, counted from 1 in the order in which sources are first
+ * seen, also by several processes: OCL_ICD_FOLDER keeps the list. Without a folder every source is
+ * the first one. Runners of candidates keep variables with these names.
  *
  *   build      the compiler refuses it          memory     no memory for a buffer (any source)
  *   resources  its launches are refused         lost       so are they, because the device is gone
@@ -24,7 +25,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 enum {
-  kMost = 4096,
+  kMax = 4096,
   kLost = -2,
   kNoResources = -5,
   kRunning = 1,
@@ -37,11 +38,11 @@ static TwOpenCl real;
 static const TwOpenCl* Real(void) {
   static int bound;
   if (!bound) {
-    const char* path = getenv("REAL_OPENCL");
+    const char* path = getenv("OCL_ICD_REAL");
     void* library = dlopen(path != NULL ? path : "", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     const char* missing = library != NULL ? TwOpenClBind(&real, library) : "file";
     if (missing != NULL) {
-      fprintf(stderr, "REAL_OPENCL: no %s\n", missing);
+      fprintf(stderr, "OCL_ICD_REAL: no %s\n", missing);
       abort();
     }
     bound = 1;
@@ -54,17 +55,17 @@ typedef struct Owned {
   TwClObject object;
   int source;
 } Owned;
-static Owned owned[kMost];
+static Owned owned[kMax];
 static int owned_count;
 
 static void Own(TwClObject object, int source) {
   if (object == NULL) return;
   const Owned added = {object, source};
-  owned[owned_count++ % kMost] = added;
+  owned[owned_count++ % kMax] = added;
 }
 
 static int SourceOf(TwClObject object) {
-  for (int i = owned_count < kMost ? owned_count : kMost; i-- > 0;) {
+  for (int i = owned_count < kMax ? owned_count : kMax; i-- > 0;) {
     if (owned[i].object == object) return owned[i].source;
   }
   return 0;
@@ -72,7 +73,7 @@ static int SourceOf(TwClObject object) {
 
 /* Returns true for a fault of this source; number 0: any. */
 static int Has(const char* fault, int number) {
-  const char* faults = getenv("FAULTS");
+  const char* faults = getenv("OCL_ICD_FAULTS");
   char word[64];
   snprintf(word, sizeof word, number > 0 ? "%s@%d" : "%s", fault, number);
   const size_t length = strlen(word);
@@ -88,7 +89,7 @@ static int NumberOf(const char* source, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) {
     hash = (hash ^ (unsigned char)source[i]) * UINT64_C(1099511628211);
   }
-  const char* folder = getenv("FAULTS_FOLDER");
+  const char* folder = getenv("OCL_ICD_FOLDER");
   if (folder == NULL) return 1;
   char path[4096];
   snprintf(path, sizeof path, "%s/sources", folder);
