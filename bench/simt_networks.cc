@@ -2,7 +2,10 @@
 // against the results of an independent program: intermediate integers by their checksums, final
 // floats relative to their root mean square. Slow: minutes to hours for each network.
 //
-//   simt_networks FOLDER [NETWORK]...   FOLDER: models and results (onnx, relay, expected)
+//   simt_networks FOLDER [NETWORK]... [--device opencl:N]
+//
+// FOLDER: models and results (onnx, relay, expected). With --device, the networks are compiled to
+// libraries for OpenCL, which run on that device.
 //
 // Prints a line for each network; progress goes to standard error.
 
@@ -10,17 +13,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
+#include "src/base/files/locked_temp_dir.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/run/plan_run.h"
+#include "src/compiler/run/run.h"
 #include "src/graph/passes/passes.h"
+#include "src/runtime/opencl/api.h"
 #include "src/tensor/synthetic_data.h"
 #include "tests/support/built_in.h"
 
@@ -111,21 +119,43 @@ class Follower {
   int equal_ = 0;
 };
 
-Result<std::string> Run(const Network& network, const std::string& folder) {
+using See = RunnableNetwork::OnResult;
+
+/// Runs a library for OpenCL on a device.
+Result<std::vector<Tensor>> RunOnOpenCl(Graph graph, const CompileOptions& options, int device,
+                                        const std::vector<Tensor>& inputs, const See& see) {
+  TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-simt-networks"));
+  const std::string path = folder.path() + "/net.so";
+  TW_RETURN_IF_ERROR(Compile(std::move(graph), options, path));
+  TW_ASSIGN_OR_RETURN(auto library, ModelLibrary::Open(path));
+  TW_RETURN_IF_ERROR(library.UseDevice(OpenClApi::kLibrary, device));
+  return library.RunObserved(inputs, see);
+}
+
+Result<std::vector<Tensor>> RunEmulated(const Plan& plan, const std::vector<Tensor>& inputs,
+                                        const See& see) {
+  TW_ASSIGN_OR_RETURN(auto executor, EmulateGpu(plan));
+  return PlannedNetwork(plan, *executor).RunObserved(inputs, see);
+}
+
+/// device: of OpenCL; -1 for the emulator.
+Result<std::string> Run(const Network& network, const std::string& folder, int device) {
   TW_ASSIGN_OR_RETURN(auto text, ReadFile(folder + "/expected/" + network.numbers + ".json"));
   TW_ASSIGN_OR_RETURN(auto numbers, ParseJson(text));
   TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(folder + "/" + network.model));
   const std::vector<Tensor> inputs = Prepare(graph, network.kind);
   CompileOptions options;
   options.templates = &BuiltInTemplates();
-  TW_ASSIGN_OR_RETURN(options.target, Target::Parse("cuda -arch=sm_80"));
-  TW_ASSIGN_OR_RETURN(auto plan, MakeCheckedPlan(std::move(graph), options));
-  TW_ASSIGN_OR_RETURN(auto executor, EmulateGpu(plan));
+  TW_ASSIGN_OR_RETURN(options.target, Target::Parse(device < 0 ? "cuda -arch=sm_80" : "opencl"));
+  Graph planned = graph.CloneWithout(std::numeric_limits<std::int64_t>::max());
+  TW_ASSIGN_OR_RETURN(const auto plan, MakeCheckedPlan(std::move(planned), options));
   Follower follower(plan, numbers);
   const auto see = [&](std::size_t index, const Tensor& result) {
     return follower.See(index, result);
   };
-  TW_ASSIGN_OR_RETURN(auto outputs, PlannedNetwork(plan, *executor).RunObserved(inputs, see));
+  TW_ASSIGN_OR_RETURN(auto outputs,
+                      device < 0 ? RunEmulated(plan, inputs, see)
+                                 : RunOnOpenCl(std::move(graph), options, device, inputs, see));
   std::string line = fmt::format("{} operators, {} kernels, {:.0f} million multiply-accumulates",
                                  plan.steps.size(), plan.kernels.size(),
                                  1e-6 * static_cast<double>(follower.macs()));
@@ -139,12 +169,12 @@ Result<std::string> Run(const Network& network, const std::string& folder) {
   return line + fmt::format("; {:.0f} s", follower.seconds());
 }
 
-int Main(const std::string& folder, const std::vector<std::string>& wanted) {
+int Main(const std::string& folder, const std::vector<std::string>& wanted, int device) {
   int failed = 0;
   for (const Network& network : kNetworks) {
     const bool asked = wanted.empty() || std::ranges::find(wanted, network.name) != wanted.end();
     if (!asked) continue;
-    const auto line = Run(network, folder);
+    const auto line = Run(network, folder, device);
     fmt::print("{:<16} {}\n", network.name, line.ok() ? *line : line.status().message());
     std::fflush(stdout);
     failed += line.ok() ? 0 : 1;
@@ -156,9 +186,16 @@ int Main(const std::string& folder, const std::vector<std::string>& wanted) {
 }  // namespace tilewright
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    fmt::print(stderr, "usage: simt_networks FOLDER [NETWORK]...\n");
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  int device = -1;
+  if (arguments.size() >= 2 && arguments[arguments.size() - 2] == "--device" &&
+      arguments.back().starts_with("opencl:")) {
+    device = std::atoi(arguments.back().c_str() + std::string_view("opencl:").size());
+    arguments.resize(arguments.size() - 2);
+  }
+  if (arguments.empty()) {
+    fmt::print(stderr, "usage: simt_networks FOLDER [NETWORK]... [--device opencl:N]\n");
     return 2;
   }
-  return tilewright::Main(argv[1], {argv + 2, argv + argc});
+  return tilewright::Main(arguments[0], {arguments.begin() + 1, arguments.end()}, device);
 }

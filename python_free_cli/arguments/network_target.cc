@@ -13,7 +13,8 @@ void NetworkTarget::Declare(CLI::App& app) {
   app_ = &app;
   app.add_option(
       "--target", target,
-      "Run a model file on this target: vta (simulated), or 'cuda -arch=sm_80' (see --device)");
+      "Run a model file on this target: vta (simulated), 'cuda -arch=sm_80' or opencl (see "
+      "--device)");
   app.add_option("--vta-config", vta_config,
                  "Design of the VTA: a file, or a name such as sim or pynq");
   sources.Declare(app, "default");
@@ -41,7 +42,7 @@ Status NetworkTarget::RefuseRecords(std::string_view why) const {
 }
 
 Status NetworkTarget::CheckUnused() const {
-  return RefuseRecords("needs --target vta or cuda; a library contains its configs");
+  return RefuseRecords("needs --target vta, cuda or opencl; a library contains its configs");
 }
 
 Status NetworkTarget::CheckUnusedBy(const std::string& bundle) const {

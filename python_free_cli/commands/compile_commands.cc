@@ -58,6 +58,8 @@ class CompileCommand final : public Command {
            "  tilewright compile resnet18.onnx --format bundle -o resnet18\n"
            "  tilewright compile resnet18.onnx --target 'cuda -arch=sm_80' --records records.db -o "
            "resnet18.so\n"
+           "  tilewright compile resnet18.onnx --target opencl --records records.db -o "
+           "resnet18.so\n"
            "  tilewright compile resnet18_packed.relay --target vta --vta-config sim -o "
            "resnet18.vta\n"
            "Also writes a C header next to the library (resnet18.h). A C program that uses it:\n"
@@ -394,6 +396,7 @@ class RunCommand final : public Command {
            "  tilewright run resnet18_packed.relay --target vta --vta-config sim "
            "--records tophub.db --rule autotvm --json\n"
            "  tilewright run net.relay --target 'cuda -arch=sm_75' --device simt\n"
+           "  tilewright run net.relay --target opencl\n"
            "  tilewright run net.so --made-up quantized:0.0375:57 --json\n";
   }
   void Declare(CLI::App& app) override {

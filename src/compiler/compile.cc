@@ -70,7 +70,8 @@ std::string KernelOrigin(const Plan& plan, int kernel) {
   return "kernel " + name;
 }
 
-/// Machine code (for a GPU PTX) of all kernels, one object each, made by several threads.
+/// Machine code (for a GPU PTX, or OpenCL C) of all kernels, one object each, made by several
+/// threads.
 Result<std::vector<std::string>> BuildKernels(const Plan& plan, const CompileOptions& options) {
   const Target& target = options.target;
   const std::vector<Program>& kernels = plan.open ? plan.open->kernels : plan.kernels;
@@ -174,8 +175,7 @@ Status AddTables(const Emitted& part, int set, const CodeTraits& traits,
   const Target host = HostOf(options.target);
   std::optional<GpuTables> gpu;
   if (DeviceTraitsOf(options.target).launches_grids) {
-    TW_ASSIGN_OR_RETURN(auto capability, ComputeCapabilityOf(options.target));
-    gpu = MakeGpuTables(part.plan, objects, capability);
+    TW_ASSIGN_OR_RETURN(gpu, MakeGpuTables(part.plan, objects));
     objects.clear();
   }
   TW_ASSIGN_OR_RETURN(auto tables, AssembleIr(ModelTablesIr(part.plan, options, traits.features,
@@ -412,7 +412,7 @@ Result<CompileCheck> CheckEmitted(const Emitted& emitted, int set, const Graph* 
                                   const std::string& library_path) {
   const CompileOptions& options = emitted.options;
   if (options.progress) options.progress("check", 0, 0);
-  std::string not_run = "its kernels run on a GPU";
+  std::string not_run = "a driver of " + options.target.kind_name() + " runs its kernels";
   if (DeviceTraitsOf(options.target).machine_code) {
     auto check = CheckByRunning(emitted, set, source, library_path);
     if (check.status().code() != StatusCode::kUnsupported) return check;
@@ -500,9 +500,9 @@ Result<CompiledModel> CompileAll(std::vector<Graph> graphs, const CompileOptions
                            "', expected letters, digits and _, and not tilewright");
   }
   const DeviceTraits& device = DeviceTraitsOf(options.target);
-  if (device.grids_are_source || (!device.machine_code && !device.launches_grids)) {
+  if (!device.machine_code && !device.launches_grids) {
     return Unsupported("compiling for target kind " + options.target.kind_name() +
-                       ", expected llvm or cuda");
+                       ", expected llvm, cuda or opencl");
   }
   TW_RETURN_IF_ERROR(CheckRuntime(options));
   TW_ASSIGN_OR_RETURN(const auto traits, TraitsOf(HostOf(options.target)));

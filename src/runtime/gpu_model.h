@@ -20,12 +20,18 @@ typedef struct TwGpuLaunch {
 
 /** Kernel: a sequence of launches. */
 typedef struct TwGpuKernel {
-  const char* ptx; /* ends in a zero byte */
+  const char* code; /* PTX or OpenCL C; ends in a zero byte */
   const TwGpuLaunch* launches;
   int64_t launch_count;
   const int64_t* workspace; /* offsets of its buffers into the model's workspace, in bytes */
   int64_t workspace_count;
 } TwGpuKernel;
+
+/** Functions of CUDA or OpenCL (src/runtime/gpu/gpu_driver.h). Only the driver that a model names
+ * is linked into it. */
+typedef struct TwGpuDriver TwGpuDriver;
+extern const TwGpuDriver TwCudaDriver;
+extern const TwGpuDriver TwOpenClDriver;
 
 typedef struct TwGpuModel {
   /* First, so that a pointer to it is a pointer to this; its steps have no TwKernel. */
@@ -34,20 +40,22 @@ typedef struct TwGpuModel {
   int64_t kernel_count;
   const int32_t* step_kernels; /* one per step: position in `kernels`; -1: copies places[0] */
   int64_t workspace_bytes;
-  int64_t capability; /* minimum compute capability: 75 for 7.5 */
+  int64_t capability; /* CUDA: minimum compute capability, 75 for 7.5 */
+  int64_t alignment;  /* of all offsets into the arena and the workspace, in bytes */
+  const TwGpuDriver* driver;
 } TwGpuModel;
 
 /** Opens a device: loads the kernels, allocates all tensors and uploads the constants. Without this
- *  call, a model's first run opens device 0 of TW_CUDA_LIBRARY. Constants that are not loaded yet
- *  are uploaded when they are. Returns 0, or a code. */
+ *  call, a model's first run opens device 0 of the driver's library. Constants that are not loaded
+ *  yet are uploaded when they are. Returns 0, or a code. */
 int32_t TwGpuOpen(const TwModel* model, const char* driver, int32_t ordinal);
 /** As TwModelRun. The observer gets copies of the results on the device; seconds are measured on
  *  the device. */
 int32_t TwGpuRun(const TwModel* model, const void* const* inputs, void* const* outputs,
                  TwObserver observer, void* context);
-/** Enqueues a run on a stream of the caller (a CUstream of the device's primary context; null: the
- *  default one) and returns without waiting. inputs, outputs: addresses on the device, aligned to
- *  64 bytes (else TW_MODEL_NOT_ALIGNED). Runs must not overlap: they share memory. */
+/** CUDA: enqueues a run on a stream of the caller (a CUstream of the device's primary context;
+ * null: the default one) and returns without waiting. inputs, outputs: addresses on the device,
+ * aligned to 64 bytes (else TW_MODEL_NOT_ALIGNED). Runs must not overlap: they share memory. */
 int32_t TwGpuRunOnDevice(const TwModel* model, const uint64_t* inputs, const uint64_t* outputs,
                          void* stream);
 /** Has no effect on a GPU: returns 0, or TW_MODEL_NO_THREADS for a number below 1. */
@@ -64,6 +72,7 @@ const char* TwGpuMessage(const TwModel* model);
 /** Exported by a library as `tilewright_gpu_model`, in addition to `tilewright_model`. */
 typedef struct TwGpuFunctions {
   int32_t (*open)(const TwModel*, const char*, int32_t);
+  /* null for OpenCL, which has no addresses */
   int32_t (*run_on_device)(const TwModel*, const uint64_t*, const uint64_t*, void*);
   const char* (*message)(const TwModel*);
 } TwGpuFunctions;

@@ -135,16 +135,19 @@ Result<ModelLibrary> DeviceChoice::OpenLibrary(const std::string& file, int thre
     if (!unused.ok()) return unused.WithContext(model.name());
     return model;
   }
+  TW_ASSIGN_OR_RETURN(const auto target, Target::Parse(model.target()));
   if (simt()) {
-    return InvalidArgument("device simt: the emulator takes the model file, with target cuda");
+    return InvalidArgument("device simt: the emulator takes the model file, with target " +
+                           target.kind_name());
   }
   TW_ASSIGN_OR_RETURN(auto ordinal, Ordinal());
-  const Status opened = model.UseDevice(CudaApi::kLibrary, ordinal);
+  const bool source = DeviceTraitsOf(target).grids_are_source;
+  const Status opened = model.UseDevice(source ? OpenClApi::kLibrary : CudaApi::kLibrary, ordinal);
   if (opened.ok()) return model;
   if (opened.code() != StatusCode::kNotFound) return opened;  // a driver and the device exist
   return NotFound(opened.message() +
-                  "; `tilewright run` and `verify` of the model file emulate one with --target "
-                  "'cuda -arch=...' --device simt");
+                  "; `tilewright run` and `verify` of the model file emulate one with --target '" +
+                  target.ToString() + "' --device simt");
 }
 
 }  // namespace tilewright::session

@@ -19,6 +19,7 @@
 #include "src/templates/registry.h"
 #include "src/tensor/synthetic_data.h"
 #include "tests/compiler/fake_gpu.h"
+#include "tests/compiler/gpu_library_fixture.h"
 #include "tests/compiler/sample_networks.h"
 #include "tests/support/built_in.h"
 
@@ -27,78 +28,12 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A model compiled for sm_80, the architecture of the fake device.
-class GpuLibraryFixture {
- protected:
-  GpuLibraryFixture() {
-    auto folder = ScopedTempDir::Create("tilewright-gpu-test");
-    TW_CHECK(folder.ok());
-    folder_.emplace(*std::move(folder));
-  }
-  void Make(const std::string& text, const std::string& target = "cuda -arch=sm_80") {
-    text_ = text;
-    options_.templates = &BuiltInTemplates();
-    options_.target = *Target::Parse(target);
-    options_.name = "net";
-    auto compiled = Compile(Load(), options_, path());
-    ASSERT_TRUE(compiled.ok()) << compiled.status().message();
-    header_ = compiled->header;
-    operators_ = compiled->operators;
-    auto plan = MakeCheckedPlan(Load(), options_);
-    ASSERT_TRUE(plan.ok()) << plan.status().message();
-    plan_.emplace(*std::move(plan));
-  }
-  Graph Load() const {
-    auto graph = ImportRelay(text_, "small");
-    TW_CHECK(graph.ok(), graph.status().message());
-    SeedConstants(*graph, SeedRule::kMissing);
-    return *std::move(graph);
-  }
-  ModelLibrary Open(const char* driver = FAKE_CUDA) const {
-    auto model = ModelLibrary::Open(path());
-    TW_CHECK(model.ok(), model.status().message());
-    const Status used = model->UseDevice(driver, 0);
-    TW_CHECK(used.ok(), used.message());
-    return *std::move(model);
-  }
-  std::vector<Tensor> Inputs() const {
-    std::vector<Tensor> inputs;
-    for (const int id : plan_->graph.inputs()) {
-      const Node& node = plan_->graph.node(id);
-      inputs.push_back(
-          MakeSyntheticInput(node.name, node.type, SyntheticInputRule::kSeededQuantized));
-    }
-    return inputs;
-  }
-  std::vector<Tensor> Expected() const {
-    auto expected = EvaluateGraph(Load(), Inputs());
-    TW_CHECK(expected.ok(), expected.status().message());
-    return *std::move(expected);
-  }
-  std::string path() const { return folder_->path() + "/net.so"; }
-
-  std::string text_, header_;
-  std::vector<OperatorReport> operators_;
-  CompileOptions options_;
-  std::optional<ScopedTempDir> folder_;
-  std::optional<Plan> plan_;
-};
-
-void ExpectSame(const Result<std::vector<Tensor>>& outputs, const std::vector<Tensor>& expected) {
-  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
-  ASSERT_EQ(outputs->size(), expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const Comparison comparison = Compare((*outputs)[i], expected[i]);
-    EXPECT_TRUE(comparison.ok) << "output " << i << " element " << comparison.first_bad;
-  }
-}
-
 class GpuLibraryOf : public testing::TestWithParam<Network>, public GpuLibraryFixture {};
 
 TEST_P(GpuLibraryOf, GivesWhatTheReferenceGives) {
   ASSERT_NO_FATAL_FAILURE(Make(GetParam().text));
   FakeGpu gpu(FAKE_CUDA, *plan_);
-  const ModelLibrary model = Open();
+  const ModelLibrary model = Open(FAKE_CUDA);
   EXPECT_TRUE(model.on_gpu());
   auto report = Verify(*PartitionLike(Load(), model), model, Inputs(), {});
   ASSERT_TRUE(report.ok()) << report.status().message() << gpu.problem();
@@ -114,13 +49,6 @@ INSTANTIATE_TEST_SUITE_P(Networks, GpuLibraryOf, testing::ValuesIn(kNetworks),
 
 class GpuLibrary : public testing::Test, public GpuLibraryFixture {};
 
-constexpr const char* kSmall = R"(def @main(%data: Tensor[(4, 16), float32]) {
-  %0 = nn.dense(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16), float32] */);
-  %1 = nn.relu(%0);
-  %2 = nn.softmax(%1);
-  (%1, %2, %data)
-})";
-
 int LaunchesOf(const Plan& plan) {
   std::size_t count = 0;
   for (const PlanStep& step : plan.steps) {
@@ -132,7 +60,7 @@ int LaunchesOf(const Plan& plan) {
 }
 
 TEST_F(GpuLibrary, CopiesOnlyInputsAndOutputsAndReplaysTheLaunches) {
-  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  ASSERT_NO_FATAL_FAILURE(Make(kSmallGpuNetwork));
   for (const char* driver : {FAKE_CUDA, FAKE_CUDA_NO_GRAPHS}) {
     FakeGpu gpu(driver, *plan_);
     const ModelLibrary model = Open(driver);
@@ -191,7 +119,7 @@ TEST_F(GpuLibrary, RecordsThatCallALibraryArePassedOver) {
   catalog.AddStore(*std::move(store));
   options_.catalog = &catalog;
   options_.device = *GenericGpuFor(*Target::Parse("cuda -arch=sm_80"));
-  ASSERT_NO_FATAL_FAILURE(Make(kSmall, "cuda -arch=sm_80 -libs=cublas"));
+  ASSERT_NO_FATAL_FAILURE(Make(kSmallGpuNetwork, "cuda -arch=sm_80 -libs=cublas"));
   EXPECT_EQ(operators_[0].template_key, "dense_small_batch.cuda");
   EXPECT_THAT(operators_[0].skipped_record, HasSubstr("dense.cublas in"));
 }
@@ -220,7 +148,7 @@ TEST_F(GpuLibrary, GivesKernelsTheSharedMemoryTheyAskFor) {
   nn.dense(%data, meta[relay.Constant][0] /* ty=Tensor[(64, 1024), int8] */, out_dtype="int32")
 })"));
   FakeGpu gpu(FAKE_CUDA, *plan_);
-  ExpectSame(Open().Run(Inputs()), Expected());
+  ExpectSame(Open(FAKE_CUDA).Run(Inputs()), Expected());
   EXPECT_EQ(gpu.problem(), "");
   EXPECT_GT(gpu.counts().most_shared, kStaticSharedBytes);
   auto model = ModelLibrary::Open(path());
@@ -246,13 +174,13 @@ TEST_F(GpuLibrary, RecordsOfAnotherDeviceOfTheGenerationAreTaken) {
   EXPECT_EQ(operators_[0].answer, records::AnswerLevel::kNearMatch);
   EXPECT_THAT(operators_[0].explanation, HasSubstr("Card of tests"));
   FakeGpu gpu(FAKE_CUDA, *plan_);
-  ExpectSame(Open().Run(Inputs()), Expected());
+  ExpectSame(Open(FAKE_CUDA).Run(Inputs()), Expected());
   EXPECT_EQ(gpu.problem(), "");
   EXPECT_EQ(gpu.counts().launches, 3);
 }
 
 TEST_F(GpuLibrary, RunsOnTensorsOfTheDevice) {
-  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  ASSERT_NO_FATAL_FAILURE(Make(kSmallGpuNetwork));
   FakeGpu gpu(FAKE_CUDA, *plan_);
   auto loaded = LoadModel(path());
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
@@ -303,16 +231,16 @@ TEST_F(GpuLibrary, RunsOnTensorsOfTheDevice) {
 }
 
 TEST_F(GpuLibrary, TimesOperatorsByTheDevicesClock) {
-  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  ASSERT_NO_FATAL_FAILURE(Make(kSmallGpuNetwork));
   FakeGpu gpu(FAKE_CUDA, *plan_);
-  const ModelLibrary model = Open();
+  const ModelLibrary model = Open(FAKE_CUDA);
   std::vector<double> seconds(model.operators().size());
   ASSERT_TRUE(model.RunTimed(Inputs(), seconds).ok());
   EXPECT_NEAR(seconds[0], 20e-6, 1e-9);
 }
 
 TEST_F(GpuLibrary, SaysWhyItCannotRun) {
-  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  ASSERT_NO_FATAL_FAILURE(Make(kSmallGpuNetwork));
   auto model = ModelLibrary::Open(path());
   ASSERT_TRUE(model.ok()) << model.status().message();
   const auto message = [&](const char* driver, int device) {
@@ -329,7 +257,7 @@ TEST_F(GpuLibrary, SaysWhyItCannotRun) {
 }
 
 TEST_F(GpuLibrary, RefusesAnOlderDevice) {
-  ASSERT_NO_FATAL_FAILURE(Make(kSmall, "cuda -arch=sm_90"));
+  ASSERT_NO_FATAL_FAILURE(Make(kSmallGpuNetwork, "cuda -arch=sm_90"));
   auto model = ModelLibrary::Open(path());
   ASSERT_TRUE(model.ok()) << model.status().message();
   const Status status = model->UseDevice(FAKE_CUDA, 0);
@@ -349,12 +277,12 @@ TEST_F(GpuLibrary, SaysHowMuchMemoryIsMissing) {
 }
 
 TEST_F(GpuLibrary, AFaultOfAKernelEndsTheRun) {
-  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  ASSERT_NO_FATAL_FAILURE(Make(kSmallGpuNetwork));
   // In a subprocess, because a failed session stays failed.
   EXPECT_EXIT(
       {
         FakeGpu gpu(FAKE_CUDA, *plan_);
-        const ModelLibrary model = Open();
+        const ModelLibrary model = Open(FAKE_CUDA);
         gpu.FailNext();
         const Status status = model.Run(Inputs()).status();
         const bool named =
@@ -366,7 +294,7 @@ TEST_F(GpuLibrary, AFaultOfAKernelEndsTheRun) {
 }
 
 TEST_F(GpuLibrary, TakesItsConstantsFromABundle) {
-  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  ASSERT_NO_FATAL_FAILURE(Make(kSmallGpuNetwork));
   FakeGpu gpu(FAKE_CUDA, *plan_);
   auto bundle = CompileBundle(Load(), options_, folder_->path() + "/bundle");
   ASSERT_TRUE(bundle.ok()) << bundle.status().message();
@@ -378,7 +306,7 @@ TEST_F(GpuLibrary, TakesItsConstantsFromABundle) {
 
 // The fake driver stays selected: otherwise the runs would load the real driver.
 TEST_F(GpuLibrary, ParametersLoadedAgainLeaveTheDeviceOpen) {
-  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  ASSERT_NO_FATAL_FAILURE(Make(kSmallGpuNetwork));
   FakeGpu gpu(FAKE_CUDA, *plan_);
   const std::string folder = folder_->path() + "/bundle";
   ASSERT_TRUE(CompileBundle(Load(), options_, folder).ok());
@@ -395,7 +323,7 @@ TEST_F(GpuLibrary, ParametersLoadedAgainLeaveTheDeviceOpen) {
 }
 
 TEST_F(GpuLibrary, ADeviceMayBeChosenBeforeTheParametersAre) {
-  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  ASSERT_NO_FATAL_FAILURE(Make(kSmallGpuNetwork));
   FakeGpu gpu(FAKE_CUDA, *plan_);
   const std::string stem = folder_->path() + "/bundle/net";
   ASSERT_TRUE(CompileBundle(Load(), options_, folder_->path() + "/bundle").ok());
@@ -426,7 +354,7 @@ TEST_F(GpuLibrary, ADeviceMayBeChosenBeforeTheParametersAre) {
 }
 
 TEST_F(GpuLibrary, TheHeaderHasTheFunctionsOfADevice) {
-  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  ASSERT_NO_FATAL_FAILURE(Make(kSmallGpuNetwork));
   for (const char* function : {"int32_t net_run(", "int32_t net_set_device(int32_t",
                                "int32_t net_run_on_device(", "const char* net_message(void)"}) {
     EXPECT_THAT(header_, HasSubstr(function));

@@ -412,8 +412,9 @@ TEST_F(Library, RefusesWhatItCannotCompile) {
   EXPECT_EQ(message(Load(kTwoConvs)),
             "name '1st', expected letters, digits and _, and not tilewright");
   options_.name.clear();
-  options_.target = *Target::Parse("opencl");
-  EXPECT_EQ(message(Load(kTwoConvs)), "compiling for target kind opencl, expected llvm or cuda");
+  options_.target = *Target::Parse("vta -model=sim_1x16_i8w8a32_15_15_18_17");
+  EXPECT_EQ(message(Load(kTwoConvs)),
+            "compiling for target kind vta, expected llvm, cuda or opencl");
 }
 
 TEST_F(Library, RefusesWrongInputsAndOtherLibraries) {

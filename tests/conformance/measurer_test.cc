@@ -15,6 +15,7 @@
 #include "src/templates/device.h"
 #include "src/templates/registry.h"
 #include "tests/support/built_in.h"
+#include "tests/support/opencl.h"
 
 namespace tilewright::measure {
 namespace {
@@ -32,6 +33,20 @@ std::unique_ptr<Measurer> MakeCpu(Clock&) {
   settings.build_command = {MEASURE_WORKER, "build"};
   settings.run_commands = {{MEASURE_WORKER, "run"}};
   settings.build_limit_seconds = 60;
+  auto made = ProcessMeasurer::Create(settings);
+  TW_CHECK(made.ok(), made.status().message());
+  return *std::move(made);
+}
+
+/// Null without a device.
+std::unique_ptr<Measurer> MakeOpenCl(Clock&) {
+  if (!WhyNoOpenCl().empty()) return nullptr;
+  ProcessMeasurerSettings settings;
+  settings.build_command = {MEASURE_WORKER, "build"};
+  settings.run_commands = {{MEASURE_WORKER, "run"}};
+  settings.build_limit_seconds = 60;
+  settings.device = FingerprintOf(OpenClDevices()->front());
+  settings.runner.calibrate = false;
   auto made = ProcessMeasurer::Create(settings);
   TW_CHECK(made.ok(), made.status().message());
   return *std::move(made);
@@ -59,12 +74,16 @@ struct Device {
   const char *target, *workload, *epilogue;
 };
 constexpr std::array kDevices = {Device{"Cpu", &MakeCpu, true, kCpu, kDense, ""},
+                                 Device{"OpenCl", &MakeOpenCl, true, "opencl", kDense, ""},
                                  Device{"Null", &MakeNull, false, kCpu, kDense, ""},
                                  Device{"Vta", &MakeVta, true, kVta, kPacked, kNarrow}};
 
 class MeasurerConformance : public testing::TestWithParam<Device> {
  protected:
   MeasurerConformance() : measurer_(GetParam().make(clock_)) {}
+  void SetUp() override {
+    if (measurer_ == nullptr) GTEST_SKIP() << WhyNoOpenCl();
+  }
 
   static Candidate MakeCandidate() {
     auto workload = Workload::Parse(GetParam().workload);

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# opencl_test.sh TILEWRIGHT: kernels for OpenCL from the command line (docs/gpu.md#opencl). Their text
-# and the emulator need no device; the rest tunes on the first one of this machine (PoCL).
+# opencl_test.sh TILEWRIGHT FAULTS: kernels and networks for OpenCL from the command line
+# (docs/gpu.md#opencl). Their text, libraries and the emulator need no device; the rest tunes and runs
+# on the first one of this machine (PoCL). FAULTS: stand-in for libOpenCL (tests/runtime/fault_opencl).
 set -euo pipefail
 
-tilewright=$1
+tilewright=$1 faults=$(realpath "$2")
 . "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 
 dense='dense(float32[16,64]MK,float32[32,64]NK)->float32'
@@ -22,6 +23,21 @@ has "expected opencl" err
 expect 2 tune "$dense" --target opencl --device simt --records r.db --trials 1
 has 'no times' err
 
+cat >net.relay <<'RELAY'
+def @main(%data: Tensor[(1, 4, 8, 8), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(8, 4, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  %1 = nn.relu(%0);
+  nn.max_pool2d(%1, pool_size=[2, 2], strides=[2, 2])
+}
+RELAY
+expect 0 compile net.relay --target opencl -o net.so
+has 'net_set_device' net.h
+has '__kernel' net.so
+expect 0 verify net.relay --target opencl --device simt
+has 'agree with the reference' out
+expect 2 run net.so --device simt
+has 'the emulator takes the model file, with target opencl' err
+
 expect 0 targets --json
 grep -q '"opencl":{"devices"' out || { echo "opencl_test: no OpenCL device here (scripts/setup.sh)"; exit 77; }
 expect 2 tune "$dense" --target opencl --device 99 --records r.db --trials 1
@@ -37,6 +53,29 @@ for task in "$dense" "$conv"; do
   has '"kind":"miss"' out
 done
 expect 0 records check r.db
+
+# A network: its library, and the model file.
+export POCL_CACHE_DIR=$work/pocl
+expect 0 verify net.relay net.so
+has 'agree with the reference' out
+expect 0 run net.so --json
+grep -o '"outputs":.*' out >library
+expect 0 run net.relay --target opencl --json
+grep -o '"outputs":.*' out | diff - library || fail "the model file's outputs differ from the library's"
+expect 0 bench net.so --seconds 0.1
+has 'tensors copied there and back' out
+expect 2 run net.so --device 99
+has 'no OpenCL device 99, there are' err
+
+# Faults of the driver, by the source of a candidate: each costs one trial, and the job goes on.
+real=$(ldconfig -p | awk '/libOpenCL[.]so[.]1 / { print $NF; exit }')
+mkdir faults
+OCL_ICD_REAL=$real OCL_ICD_FOLDER=$work/faults OCL_ICD_FAULTS='build@2 resources@3 hang@4 crash@5 lost@6' \
+  LD_LIBRARY_PATH=$(dirname "$faults") \
+  expect 0 tune "$conv" --target opencl --records faults.db --trials 8 --strategy random --json
+has '"trials":8' out
+has '"failures":{"build_failed":1,"device_lost":2,"run_failed":1,"run_timeout":1}' out
+expect 0 records check faults.db
 
 # Arithmetic beyond 32 bits, sums that wrap, infinities, conditional indices.
 number=0

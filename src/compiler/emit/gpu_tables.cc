@@ -8,6 +8,8 @@
 #include "src/base/math.h"
 #include "src/runtime/gpu_model.h"
 #include "src/schedule/launch.h"
+#include "src/target/device.h"
+#include "src/target/gpu.h"
 
 namespace tilewright {
 namespace {
@@ -16,15 +18,28 @@ constexpr std::string_view kGpuTypes =
     "%Launch = type { ptr, [3 x i32], [3 x i32], i32 }\n"
     "%Kernel = type { ptr, ptr, i64, ptr, i64 }\n";
 static_assert(sizeof(TwGpuLaunch) == 40 && sizeof(TwGpuKernel) == 40 &&
-              sizeof(TwGpuModel) == sizeof(TwModel) + 40);
+              sizeof(TwGpuModel) == sizeof(TwModel) + 56);
+
+/// Driver of a target's device, and the capability that the code needs.
+struct GpuCode {
+  const char* driver;  ///< symbol
+  int capability = 0;
+};
+
+/// Errors: those of ComputeCapabilityOf.
+Result<GpuCode> CodeOf(const Target& target) {
+  if (DeviceTraitsOf(target).grids_are_source) return GpuCode{"TwOpenClDriver"};
+  TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
+  return GpuCode{"TwCudaDriver", capability};
+}
 
 std::string GridText(const std::array<std::int64_t, 3>& sizes) {
   return fmt::format("[3 x i32] [i32 {}, i32 {}, i32 {}]", sizes[0], sizes[1], sizes[2]);
 }
 
 /// Adds the tables of one kernel. Returns the `%Kernel` constant that refers to them.
-std::string AddKernel(const Program& program, const std::string& ptx, std::size_t number,
-                      std::int64_t& workspace_bytes, std::string& text) {
+std::string AddKernel(const Program& program, const std::string& code, std::size_t number,
+                      std::int64_t alignment, std::int64_t& workspace_bytes, std::string& text) {
   const LaunchPlan plan = PlanLaunches(program);
   std::string launches, offsets;
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
@@ -37,16 +52,16 @@ std::string AddKernel(const Program& program, const std::string& ptx, std::size_
   std::int64_t end = 0;
   for (const Buffer& buffer : plan.workspace) {
     offsets += fmt::format("{}i64 {}", offsets.empty() ? "" : ", ", end);
-    end += RoundUp(buffer->bytes(), kTensorAlignment);
+    end += RoundUp(buffer->bytes(), alignment);
   }
   workspace_bytes = std::max(workspace_bytes, end);
   text += fmt::format(
-      "@ptx{0} = internal constant {1}\n"
+      "@code{0} = internal constant {1}\n"
       "@launches{0} = internal constant [{2} x %Launch] [{3}]\n"
       "@workspace{0} = internal constant [{4} x i64] [{5}]\n",
-      number, IrString(ptx), plan.launches.size(), launches, plan.workspace.size(), offsets);
+      number, IrString(code), plan.launches.size(), launches, plan.workspace.size(), offsets);
   return fmt::format(
-      "%Kernel {{ ptr @ptx{0}, ptr @launches{0}, i64 {1}, ptr @workspace{0}, i64 {2} }}", number,
+      "%Kernel {{ ptr @code{0}, ptr @launches{0}, i64 {1}, ptr @workspace{0}, i64 {2} }}", number,
       plan.launches.size(), plan.workspace.size());
 }
 
@@ -65,14 +80,17 @@ std::string IrString(std::string_view text) {
   return fmt::format("[{} x i8] c\"{}\\00\"", text.size() + 1, escaped);
 }
 
-GpuTables MakeGpuTables(const Plan& plan, const std::vector<std::string>& ptx, int capability) {
+Result<GpuTables> MakeGpuTables(const Plan& plan, const std::vector<std::string>& code) {
+  TW_ASSIGN_OR_RETURN(const auto made, CodeOf(plan.target));
+  const std::int64_t alignment = AlignmentOf(plan.target);
   GpuTables tables;
-  tables.definitions = kGpuTypes;
+  tables.definitions =
+      std::string(kGpuTypes) + fmt::format("@{} = external constant i8\n", made.driver);
   std::int64_t workspace_bytes = 0;
   std::string kernels, steps;
   for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
     const std::string kernel =
-        AddKernel(plan.kernels[i], ptx[i], i, workspace_bytes, tables.definitions);
+        AddKernel(plan.kernels[i], code[i], i, alignment, workspace_bytes, tables.definitions);
     kernels += (i == 0 ? "\n  " : ",\n  ") + kernel;
   }
   for (const PlanStep& step : plan.steps) {
@@ -84,8 +102,9 @@ GpuTables MakeGpuTables(const Plan& plan, const std::vector<std::string>& ptx, i
       "@kernels = internal constant [{} x %Kernel] [{}]\n"
       "@step_kernels = internal constant [{} x i32] [{}]\n",
       plan.kernels.size(), kernels, plan.steps.size(), steps);
-  tables.fields = fmt::format(", ptr @kernels, i64 {}, ptr @step_kernels, i64 {}, i64 {}",
-                              plan.kernels.size(), workspace_bytes, capability);
+  tables.fields =
+      fmt::format(", ptr @kernels, i64 {}, ptr @step_kernels, i64 {}, i64 {}, i64 {}, ptr @{}",
+                  plan.kernels.size(), workspace_bytes, made.capability, alignment, made.driver);
   return tables;
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/base/status.h"
 #include "src/compiler/plan/plan.h"
 
 namespace tilewright {
@@ -14,8 +15,8 @@ struct GpuTables {
   std::string fields;       ///< of the TwGpuModel after its TwModel; the first character is a comma
 };
 
-/// ptx: of each kernel of the plan. capability: minimum of the device, 75 for 7.5.
-GpuTables MakeGpuTables(const Plan& plan, const std::vector<std::string>& ptx, int capability);
+/// code: of each kernel of the plan, PTX or OpenCL C. Errors: those of ComputeCapabilityOf.
+Result<GpuTables> MakeGpuTables(const Plan& plan, const std::vector<std::string>& code);
 
 /// Returns an array of LLVM IR with the characters of a text and a zero byte: `[3 x i8] c"ab\00"`.
 std::string IrString(std::string_view text);

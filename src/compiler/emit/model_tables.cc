@@ -13,6 +13,7 @@
 #include "src/runtime/cuda_functions.h"
 #include "src/runtime/loaded_model.h"
 #include "src/runtime/model.h"
+#include "src/runtime/opencl/functions.h"
 #include "src/schedule/intrinsics.h"
 #include "src/target/device.h"
 
@@ -41,18 +42,19 @@ constexpr std::string_view kRuntime =
     "@{0}Release, ptr @{0}Load }}\n";
 constexpr std::string_view kGpuFunctions =
     "declare i32 @TwGpuOpen(ptr, ptr, i32)\n"
-    "declare i32 @TwGpuRunOnDevice(ptr, ptr, ptr, ptr)\n"
     "declare ptr @TwGpuMessage(ptr)\n"
-    "@tilewright_gpu_model = constant {{ ptr, ptr, ptr }} {{ ptr @TwGpuOpen, ptr "
-    "@TwGpuRunOnDevice, "
-    "ptr @TwGpuMessage }}\n"
+    "@tilewright_gpu_model = constant {{ ptr, ptr, ptr }} {{ ptr @TwGpuOpen, ptr {2}, ptr "
+    "@TwGpuMessage }}\n"
     "@driver = internal constant {1}\n"
     "define i32 @{0}_set_device(i32 %n) {{\n"
     "  %r = call i32 @TwGpuOpen(ptr @model, ptr @driver, i32 %n)\n  ret i32 %r\n}}\n"
-    "define i32 @{0}_run_on_device(ptr %i, ptr %o, ptr %s) {{\n"
-    "  %r = call i32 @TwGpuRunOnDevice(ptr @model, ptr %i, ptr %o, ptr %s)\n  ret i32 %r\n}}\n"
     "define ptr @{0}_message() {{\n"
     "  %r = call ptr @TwGpuMessage(ptr @model)\n  ret ptr %r\n}}\n";
+// CUDA has addresses.
+constexpr std::string_view kRunOnDevice =
+    "declare i32 @TwGpuRunOnDevice(ptr, ptr, ptr, ptr)\n"
+    "define i32 @{0}_run_on_device(ptr %i, ptr %o, ptr %s) {{\n"
+    "  %r = call i32 @TwGpuRunOnDevice(ptr @model, ptr %i, ptr %o, ptr %s)\n  ret i32 %r\n}}\n";
 static_assert(sizeof(TwPlace) == 16 && sizeof(TwValue) == 40 && sizeof(TwStep) == 96 &&
               sizeof(TwModel) == 128 && sizeof(TwOpenValue) == 32 && sizeof(TwOpenStep) == 80 &&
               sizeof(TwOpenDimension) == 56 && sizeof(TwModelFunctions) == 40);
@@ -342,7 +344,7 @@ class IrWriter {
     text_ += gpu_ == nullptr ? fmt::format("@model = internal constant {}\n", model)
                              : fmt::format(
                                    "@model = internal constant {{ %Model, ptr, i64, ptr, "
-                                   "i64, i64 }} {{ {}{} }}\n",
+                                   "i64, i64, i64, ptr }} {{ {}{} }}\n",
                                    model, gpu_->fields);
   }
 
@@ -354,7 +356,13 @@ class IrWriter {
     if (suffix_.empty()) {
       text_ += fmt::format("@tilewright_features = constant {}\n", IrString(features_));
     }
-    if (gpu_ != nullptr) text_ += fmt::format(kGpuFunctions, name, IrString(TW_CUDA_LIBRARY));
+    if (gpu_ != nullptr) {
+      const bool source = DeviceTraitsOf(options_.target).grids_are_source;
+      text_ +=
+          fmt::format(kGpuFunctions, name, IrString(source ? TW_OPENCL_LIBRARY : TW_CUDA_LIBRARY),
+                      source ? "null" : "@TwGpuRunOnDevice");
+      if (!source) text_ += fmt::format(kRunOnDevice, name);
+    }
     text_ += fmt::format(
         "define i32 @{0}_run(ptr %i, ptr %o) {{\n"
         "  %r = call i32 @{1}Run(ptr @model, ptr %i, ptr %o, ptr null, ptr null)\n"
@@ -489,18 +497,22 @@ typedef int32_t (*TilewrightObserver)(void* context, int64_t index, const void* 
 )";
 
 constexpr std::string_view kGpuHeader = R"(
-/** Opens a GPU (0 is the first): loads the kernels and uploads the constants. The first run does that
- *  for device 0 if nobody has; a run after {0}_release for the one that was open last. Besides the codes below: 106 no driver, 107 no such device, 108 the
- *  device is older than the code, 109 not enough memory there, 110 the driver or a kernel failed. */
+/** Opens a device (0 is the first): loads the kernels and uploads the constants. The first run does
+ *  that for device 0 if nobody has; a run after {0}_release for the one that was open last. Besides
+ *  the codes below: 106 no driver, 107 no such device, 108 the device cannot run the code, 109 not
+ *  enough memory there, 110 the driver or a kernel failed. */
 int32_t {0}_set_device(int32_t ordinal);
-/** Puts a run on a stream (a CUstream or cudaStream_t of that device; null: the default stream) and
+/** Why the last call that returned a code from 106 to 110 did; valid until the next call or
+ *  {0}_release. */
+const char* {0}_message(void);
+)";
+
+constexpr std::string_view kCudaHeader =
+    R"(/** Puts a run on a stream (a CUstream or cudaStream_t of that device; null: the default stream) and
  *  returns without waiting. inputs, outputs: addresses on the device, aligned to 64 bytes (else it
  *  returns 112). One run at a time: the next one may be put on the same stream, or after the stream
  *  is done. */
 int32_t {0}_run_on_device(const uint64_t* inputs, const uint64_t* outputs, void* stream);
-/** Why the last call that returned a code from 106 to 110 did; valid until the next call or
- *  {0}_release. */
-const char* {0}_message(void);
 )";
 
 constexpr std::string_view kOpenHeader = R"(
@@ -610,7 +622,11 @@ int32_t {}_load(const char* parameter_file);
     text += fmt::format(kOpenHeader, options.name, InComment(options.open->range.name),
                         options.open->range.least, options.open->range.most);
   }
-  if (DeviceTraitsOf(options.target).launches_grids) text += fmt::format(kGpuHeader, options.name);
+  const DeviceTraits& device = DeviceTraitsOf(options.target);
+  if (device.launches_grids) text += fmt::format(kGpuHeader, options.name);
+  if (device.launches_grids && !device.grids_are_source) {
+    text += fmt::format(kCudaHeader, options.name);
+  }
   text += fmt::format(R"(
 /** Null, or what the model cannot run without: a library that an operator calls and that is not on
  *  this machine. Ask before the first run; the words are there until {0}_release. */

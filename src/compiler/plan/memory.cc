@@ -8,6 +8,7 @@
 
 #include "src/base/math.h"
 #include "src/compiler/plan/plan.h"
+#include "src/target/device.h"
 
 namespace tilewright {
 namespace {
@@ -107,6 +108,7 @@ void ReuseInPlace(const Plan& plan, std::vector<LiveRange>& live_ranges) {
 }
 
 std::int64_t PlaceArena(Plan& plan, const std::vector<LiveRange>& live_ranges) {
+  const std::int64_t alignment = AlignmentOf(plan.target);
   std::vector<int> order;
   for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
     const bool placed = plan.buffers[i].space == BufferSpace::kArena && live_ranges[i].last >= 0 &&
@@ -129,7 +131,7 @@ std::int64_t PlaceArena(Plan& plan, const std::vector<LiveRange>& live_ranges) {
         continue;
       }
       if (offset + buffer.bytes <= neighbour.offset) break;
-      offset = std::max(offset, RoundUp(neighbour.offset + neighbour.bytes, kTensorAlignment));
+      offset = std::max(offset, RoundUp(neighbour.offset + neighbour.bytes, alignment));
     }
     buffer.offset = offset;
     total = std::max(total, offset + buffer.bytes);
@@ -143,11 +145,16 @@ std::int64_t PlaceArena(Plan& plan, const std::vector<LiveRange>& live_ranges) {
 
 }  // namespace
 
+std::int64_t AlignmentOf(const Target& target) {
+  constexpr std::int64_t kPartAlignment = 512;
+  return DeviceTraitsOf(target).grids_are_source ? kPartAlignment : kTensorAlignment;
+}
+
 void PlanMemory(Plan& plan) {
   std::vector<LiveRange> live_ranges = LiveRangesOf(plan);
   MergeLiveRangesOfParts(plan, live_ranges);
   ReuseInPlace(plan, live_ranges);
-  plan.arena_bytes = RoundUp(PlaceArena(plan, live_ranges), kTensorAlignment);
+  plan.arena_bytes = RoundUp(PlaceArena(plan, live_ranges), AlignmentOf(plan.target));
   std::vector<std::int64_t> offsets;
   plan.constant_bytes = 0;
   for (const Tensor& constant : plan.constants) {

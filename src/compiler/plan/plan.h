@@ -149,5 +149,9 @@ void PlanMemory(Plan& plan);
 
 /// Alignment of every tensor in memory, in bytes.
 inline constexpr std::int64_t kTensorAlignment = 64;
+/// Returns the alignment of offsets into the arena and into the workspace of a kernel. Kernels for
+/// OpenCL get parts of one buffer, which begin at multiples of a number of the device: 128 bytes on
+/// most, 512 on NVIDIA's.
+std::int64_t AlignmentOf(const Target& target);
 
 }  // namespace tilewright

@@ -1,6 +1,9 @@
 #include "src/runtime/opencl/device.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <span>
 #include <utility>
 
 #include "src/base/strings.h"
@@ -9,26 +12,6 @@ namespace tilewright {
 namespace {
 
 using Api = OpenClApi;
-
-constexpr Api::Bits kAllTypes = 0xFFFFFFFF;
-constexpr Api::Bits kCpuType = 1 << 1;
-constexpr Api::Bits kCorrectlyRoundedDivision = 1 << 7;
-constexpr Api::Int kDeviceNotFound = -1, kNoPlatform = -1001;
-
-enum PlatformName : Api::Uint { kPlatformName = 0x0902 };
-enum DeviceName : Api::Uint {
-  kType = 0x1000,
-  kComputeUnits = 0x1002,
-  kWorkGroupSize = 0x1004,
-  kAlignmentBits = 0x1019,
-  kFloatConfig = 0x101B,
-  kCacheBytes = 0x101E,
-  kMemoryBytes = 0x101F,
-  kLocalBytes = 0x1023,
-  kName = 0x102B,
-  kDriverVersion = 0x102D,
-  kVersion = 0x102F,
-};
 
 template <typename Query>
 Result<std::string> Text(const Query& query, Api::Object object, Api::Uint name, const char* call) {
@@ -54,22 +37,26 @@ Result<OpenClDevice> Describe(const Api& api, Api::Object platform, Api::Object 
   OpenClDevice device;
   device.platform = platform;
   device.handle = handle;
-  TW_ASSIGN_OR_RETURN(device.platform_name,
-                      Text(api.GetPlatformInfo, platform, kPlatformName, "clGetPlatformInfo"));
-  TW_ASSIGN_OR_RETURN(device.name, Text(api.GetDeviceInfo, handle, kName, kCall));
-  TW_ASSIGN_OR_RETURN(device.version, Text(api.GetDeviceInfo, handle, kVersion, kCall));
-  TW_ASSIGN_OR_RETURN(device.driver, Text(api.GetDeviceInfo, handle, kDriverVersion, kCall));
+  TW_ASSIGN_OR_RETURN(device.platform_name, Text(api.GetPlatformInfo, platform, TW_CL_PLATFORM_NAME,
+                                                 "clGetPlatformInfo"));
+  TW_ASSIGN_OR_RETURN(device.name, Text(api.GetDeviceInfo, handle, TW_CL_DEVICE_NAME, kCall));
+  TW_ASSIGN_OR_RETURN(device.version, Text(api.GetDeviceInfo, handle, TW_CL_DEVICE_VERSION, kCall));
+  TW_ASSIGN_OR_RETURN(device.driver, Text(api.GetDeviceInfo, handle, TW_CL_DEVICE_DRIVER, kCall));
   std::int64_t type = 0, units = 0, bits = 0, floats = 0;
-  TW_RETURN_IF_ERROR(Ask<Api::Bits>(api, handle, kType, &type));
-  TW_RETURN_IF_ERROR(Ask<Api::Uint>(api, handle, kComputeUnits, &units));
-  TW_RETURN_IF_ERROR(Ask<Api::Uint>(api, handle, kAlignmentBits, &bits));
-  TW_RETURN_IF_ERROR(Ask<Api::Bits>(api, handle, kFloatConfig, &floats));
-  TW_RETURN_IF_ERROR(Ask<std::uint64_t>(api, handle, kMemoryBytes, &device.memory_bytes));
-  TW_RETURN_IF_ERROR(Ask<std::uint64_t>(api, handle, kCacheBytes, &device.cache_bytes));
-  TW_RETURN_IF_ERROR(Ask<std::uint64_t>(api, handle, kLocalBytes, &device.local_bytes));
-  TW_RETURN_IF_ERROR(Ask<std::size_t>(api, handle, kWorkGroupSize, &device.work_group_size));
-  device.is_cpu = (static_cast<Api::Bits>(type) & kCpuType) != 0;
-  device.rounds_division = (static_cast<Api::Bits>(floats) & kCorrectlyRoundedDivision) != 0;
+  TW_RETURN_IF_ERROR(Ask<Api::Bits>(api, handle, TW_CL_DEVICE_TYPE, &type));
+  TW_RETURN_IF_ERROR(Ask<Api::Uint>(api, handle, TW_CL_DEVICE_COMPUTE_UNITS, &units));
+  TW_RETURN_IF_ERROR(Ask<Api::Uint>(api, handle, TW_CL_DEVICE_ALIGNMENT_BITS, &bits));
+  TW_RETURN_IF_ERROR(Ask<Api::Bits>(api, handle, TW_CL_DEVICE_FLOAT_CONFIG, &floats));
+  TW_RETURN_IF_ERROR(
+      Ask<std::uint64_t>(api, handle, TW_CL_DEVICE_MEMORY_BYTES, &device.memory_bytes));
+  TW_RETURN_IF_ERROR(
+      Ask<std::uint64_t>(api, handle, TW_CL_DEVICE_CACHE_BYTES, &device.cache_bytes));
+  TW_RETURN_IF_ERROR(
+      Ask<std::uint64_t>(api, handle, TW_CL_DEVICE_LOCAL_BYTES, &device.local_bytes));
+  TW_RETURN_IF_ERROR(
+      Ask<std::size_t>(api, handle, TW_CL_DEVICE_WORK_GROUP_SIZE, &device.work_group_size));
+  device.is_cpu = (static_cast<Api::Bits>(type) & TW_CL_TYPE_CPU) != 0;
+  device.rounds_division = (static_cast<Api::Bits>(floats) & TW_CL_ROUNDS_DIVISION) != 0;
   device.compute_units = static_cast<int>(units);
   device.alignment = std::max<std::int64_t>(1, bits / 8);
   return device;
@@ -78,29 +65,20 @@ Result<OpenClDevice> Describe(const Api& api, Api::Object platform, Api::Object 
 }  // namespace
 
 Result<std::vector<OpenClDevice>> DescribeOpenClDevices(const OpenClApi& api) {
-  Api::Uint count = 0;
-  const Api::Int found = api.GetPlatformIDs(0, nullptr, &count);
-  if (found == kNoPlatform || (found == 0 && count == 0)) {
-    return NotFound("OpenCL has no platform here (packages of drivers: pocl-opencl-icd, …)");
+  TwOpenClPlace* places = nullptr;
+  std::size_t count = 0;
+  const char* call = nullptr;
+  const Api::Int code = TwOpenClPlaces(&api, &places, &count, &call);
+  const std::unique_ptr<TwOpenClPlace, decltype(&std::free)> owned(places, &std::free);
+  TW_RETURN_IF_ERROR(Api::Check(code, call));
+  if (count == 0) {
+    return NotFound("OpenCL has no device here (packages of drivers: pocl-opencl-icd, …)");
   }
-  TW_RETURN_IF_ERROR(Api::Check(found, "clGetPlatformIDs"));
-  std::vector<Api::Object> platforms(count);
-  TW_RETURN_IF_ERROR(
-      Api::Check(api.GetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs"));
   std::vector<OpenClDevice> devices;
-  for (const Api::Object platform : platforms) {
-    const Api::Int any = api.GetDeviceIDs(platform, kAllTypes, 0, nullptr, &count);
-    if (any == kDeviceNotFound) continue;
-    TW_RETURN_IF_ERROR(Api::Check(any, "clGetDeviceIDs"));
-    std::vector<Api::Object> handles(count);
-    TW_RETURN_IF_ERROR(Api::Check(
-        api.GetDeviceIDs(platform, kAllTypes, count, handles.data(), nullptr), "clGetDeviceIDs"));
-    for (const Api::Object handle : handles) {
-      TW_ASSIGN_OR_RETURN(auto device, Describe(api, platform, handle));
-      devices.push_back(std::move(device));
-    }
+  for (const TwOpenClPlace& place : std::span(places, count)) {
+    TW_ASSIGN_OR_RETURN(auto device, Describe(api, place.platform, place.device));
+    devices.push_back(std::move(device));
   }
-  if (devices.empty()) return NotFound("no OpenCL platform of this machine has a device");
   return devices;
 }
 

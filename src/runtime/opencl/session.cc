@@ -14,23 +14,11 @@ namespace {
 
 using Api = OpenClApi;
 
-constexpr Api::Bits kProfiling = 1 << 1, kReadWrite = 1 << 0;
-constexpr Api::Uint kBufferRegion = 0x1220;
-constexpr Api::Uint kBuildLog = 0x1183;
-constexpr Api::Uint kExecutionStatus = 0x11D3;
-constexpr Api::Uint kStarted = 0x1282, kEnded = 0x1283;
-constexpr Api::Int kComplete = 0, kRunning = 1;
 /// A driver may compile a kernel for its work group size at the first launch, before it runs.
 constexpr double kCompileSeconds = 60, kCompileLimits = 5;
-constexpr Api::Int kBuildFailure = -11, kInvalidKernelName = -46, kDeviceNotAvailable = -2;
-constexpr Api::Name kContextPlatform = 0x1084;
-constexpr Api::Uint kBlocking = 1;
+constexpr Api::Int kComplete = 0, kRunning = 1;
 /// Driver's text about refused code: a page of it is enough.
 constexpr std::size_t kMaxLog = 4000;
-
-struct BufferRegion {
-  std::size_t origin, bytes;
-};
 
 }  // namespace
 
@@ -71,13 +59,13 @@ Result<std::unique_ptr<OpenClSession>> OpenClSession::Open(const std::string& li
 }
 
 Status OpenClSession::Start() {
-  const Api::Name properties[] = {kContextPlatform, reinterpret_cast<Api::Name>(device_.platform),
-                                  0};
+  const Api::Name properties[] = {TW_CL_CONTEXT_PLATFORM,
+                                  reinterpret_cast<Api::Name>(device_.platform), 0};
   Api::Int code = 0;
   Api::Object made = api_.CreateContext(properties, 1, &device_.handle, nullptr, nullptr, &code);
   TW_RETURN_IF_ERROR(Api::Check(code, "clCreateContext"));
   context_ = OpenClHandle(made, {api_.ReleaseContext});
-  made = api_.CreateCommandQueue(context_.get(), device_.handle, kProfiling, &code);
+  made = api_.CreateCommandQueue(context_.get(), device_.handle, TW_CL_PROFILING, &code);
   TW_RETURN_IF_ERROR(Api::Check(code, "clCreateCommandQueue"));
   queue_ = OpenClHandle(made, {api_.ReleaseCommandQueue});
   return {};
@@ -86,7 +74,7 @@ Status OpenClSession::Start() {
 Result<GridMemory> OpenClSession::Allocate(std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
   Api::Int code = 0;
-  Api::Object buffer = api_.CreateBuffer(context_.get(), kReadWrite, size, nullptr, &code);
+  Api::Object buffer = api_.CreateBuffer(context_.get(), TW_CL_READ_WRITE, size, nullptr, &code);
   TW_RETURN_IF_ERROR(Api::Check(code, "clCreateBuffer"));
   const std::uint64_t address = next_address_;
   allocations_[address] = {OpenClHandle(buffer, {api_.ReleaseMemObject}), size};
@@ -108,15 +96,16 @@ Result<OpenClSession::Place> OpenClSession::PlaceOf(std::uint64_t address) const
 Status OpenClSession::Write(std::uint64_t address, std::span<const std::byte> from) {
   if (from.empty()) return {};
   TW_ASSIGN_OR_RETURN(const auto place, PlaceOf(address));
-  return Api::Check(api_.EnqueueWriteBuffer(queue_.get(), place.buffer, kBlocking, place.offset,
-                                            from.size(), from.data(), 0, nullptr, nullptr),
-                    "clEnqueueWriteBuffer");
+  return Api::Check(
+      api_.EnqueueWriteBuffer(queue_.get(), place.buffer, TW_CL_BLOCKING, place.offset, from.size(),
+                              from.data(), 0, nullptr, nullptr),
+      "clEnqueueWriteBuffer");
 }
 
 Status OpenClSession::Read(std::uint64_t address, std::span<std::byte> to) {
   if (to.empty()) return {};
   TW_ASSIGN_OR_RETURN(const auto place, PlaceOf(address));
-  return Api::Check(api_.EnqueueReadBuffer(queue_.get(), place.buffer, kBlocking, place.offset,
+  return Api::Check(api_.EnqueueReadBuffer(queue_.get(), place.buffer, TW_CL_BLOCKING, place.offset,
                                            to.size(), to.data(), 0, nullptr, nullptr),
                     "clEnqueueReadBuffer");
 }
@@ -139,15 +128,14 @@ Result<GridProgram> OpenClSession::Load(const std::string& source,
   TW_RETURN_IF_ERROR(Api::Check(code, "clCreateProgramWithSource"));
   auto loaded = std::make_unique<Code>();
   loaded->program = OpenClHandle(made, {api_.ReleaseProgram});
-  const std::string options =
-      device_.rounds_division ? "-cl-fp32-correctly-rounded-divide-sqrt" : "";
-  code = api_.BuildProgram(made, 1, &device_.handle, options.c_str(), nullptr, nullptr);
-  if (code == kBuildFailure) {
+  code = api_.BuildProgram(made, 1, &device_.handle, TwOpenClBuildOptions(device_.rounds_division),
+                           nullptr, nullptr);
+  if (code == TW_CL_BUILD_FAILURE) {
     std::string log(kMaxLog, '\0');
     std::size_t bytes = 0;
-    if (api_.GetProgramBuildInfo(made, device_.handle, kBuildLog, 0, nullptr, &bytes) == 0) {
+    if (api_.GetProgramBuildInfo(made, device_.handle, TW_CL_BUILD_LOG, 0, nullptr, &bytes) == 0) {
       log.resize(std::max(bytes, kMaxLog));
-      (void)api_.GetProgramBuildInfo(made, device_.handle, kBuildLog, log.size(), log.data(),
+      (void)api_.GetProgramBuildInfo(made, device_.handle, TW_CL_BUILD_LOG, log.size(), log.data(),
                                      nullptr);
     }
     log.resize(std::min({log.find('\0'), log.size(), kMaxLog}));
@@ -161,7 +149,7 @@ Result<GridProgram> OpenClSession::Load(const std::string& source,
       return Unsupported(launch.kernel + ": a library call or memory of the launch, on OpenCL");
     }
     Api::Object kernel = api_.CreateKernel(made, launch.kernel.c_str(), &code);
-    if (code == kInvalidKernelName) {
+    if (code == TW_CL_INVALID_KERNEL_NAME) {
       return NotFound("the program has no kernel " + launch.kernel);
     }
     TW_RETURN_IF_ERROR(Api::Check(code, "clCreateKernel"));
@@ -182,10 +170,10 @@ Status OpenClSession::Bind(const GridProgram& program) {
     for (const std::uint64_t other : program.arguments()) {
       if (other > address) bytes = std::min<std::size_t>(bytes, other - address);
     }
-    const BufferRegion region = {place.offset, bytes};
+    const TwClRegion region = {place.offset, bytes};
     Api::Int error = 0;
     Api::Object part =
-        api_.CreateSubBuffer(place.buffer, kReadWrite, kBufferRegion, &region, &error);
+        api_.CreateSubBuffer(place.buffer, TW_CL_READ_WRITE, TW_CL_BUFFER_REGION, &region, &error);
     TW_RETURN_IF_ERROR(Api::Check(error, "clCreateSubBuffer"));
     code.parts.emplace_back(part, OpenClRelease{api_.ReleaseMemObject});
   }
@@ -215,7 +203,7 @@ Status OpenClSession::EnqueueOnce(const GridProgram& program, Events* events) {
     const Api::Int enqueued =
         api_.EnqueueNDRangeKernel(queue_.get(), code.kernels[i].get(), 3, nullptr, global.data(),
                                   local.data(), 0, nullptr, events != nullptr ? &event : nullptr);
-    if (enqueued == kDeviceNotAvailable) fault_ = GridFault::kDeviceLost;
+    if (enqueued == TW_CL_DEVICE_NOT_AVAILABLE) fault_ = GridFault::kDeviceLost;
     TW_RETURN_IF_ERROR(Api::Check(enqueued, "clEnqueueNDRangeKernel").WithContext(launch.kernel));
     if (events != nullptr) events->emplace_back(event, OpenClRelease{api_.ReleaseEvent});
   }
@@ -242,12 +230,13 @@ Status OpenClSession::WaitFor(OpenClApi::Object event, const Limits& limits) {
   while (true) {
     Api::Int state = 0;
     const Api::Int known =
-        api_.GetEventInfo(event, kExecutionStatus, sizeof(state), &state, nullptr);
+        api_.GetEventInfo(event, TW_CL_EVENT_STATUS, sizeof(state), &state, nullptr);
     if (known != 0) fault_ = GridFault::kKernelFault;  // the context is lost with the kernel
     TW_RETURN_IF_ERROR(Api::Check(known, "clGetEventInfo"));
     if (state == kComplete) return {};
     if (state < 0) {
-      fault_ = state == kDeviceNotAvailable ? GridFault::kDeviceLost : GridFault::kKernelFault;
+      fault_ =
+          state == TW_CL_DEVICE_NOT_AVAILABLE ? GridFault::kDeviceLost : GridFault::kKernelFault;
       return Api::Check(state, "the kernel");
     }
     const double now = clock.MonotonicSeconds();
@@ -267,12 +256,12 @@ Status OpenClSession::WaitFor(OpenClApi::Object event, const Limits& limits) {
 Result<double> OpenClSession::ProfiledSeconds(OpenClApi::Object first,
                                               OpenClApi::Object last) const {
   std::uint64_t started = 0, ended = 0;
-  TW_RETURN_IF_ERROR(
-      Api::Check(api_.GetEventProfilingInfo(first, kStarted, sizeof(started), &started, nullptr),
-                 "clGetEventProfilingInfo"));
-  TW_RETURN_IF_ERROR(
-      Api::Check(api_.GetEventProfilingInfo(last, kEnded, sizeof(ended), &ended, nullptr),
-                 "clGetEventProfilingInfo"));
+  TW_RETURN_IF_ERROR(Api::Check(
+      api_.GetEventProfilingInfo(first, TW_CL_EVENT_STARTED, sizeof(started), &started, nullptr),
+      "clGetEventProfilingInfo"));
+  TW_RETURN_IF_ERROR(Api::Check(
+      api_.GetEventProfilingInfo(last, TW_CL_EVENT_ENDED, sizeof(ended), &ended, nullptr),
+      "clGetEventProfilingInfo"));
   if (ended < started) return Unavailable("clGetEventProfilingInfo: the end is before the start");
   return static_cast<double>(ended - started) * 1e-9;
 }

@@ -1,0 +1,64 @@
+#pragma once
+
+/* Open device of OpenCL with a compiled model: shared by opencl_model.c and opencl_program.c. */
+
+#include "src/runtime/gpu/gpu_driver.h"
+#include "src/runtime/opencl/functions.h"
+
+enum { TW_CL_NAME_BYTES = 256 };
+
+/* Bytes of a buffer from an offset on; `object` is what kernels take as their argument. */
+typedef struct TwClPart {
+  TwClObject base;
+  size_t offset, bytes;
+  TwClObject object; /* the base itself, or a sub-buffer */
+} TwClPart;
+
+typedef struct TwClLaunch {
+  const TwGpuLaunch* launch;
+  TwClObject kernel;
+} TwClLaunch;
+
+typedef struct TwClConstant {
+  int64_t offset;
+  size_t bytes;
+  TwClObject buffer;
+} TwClConstant;
+
+typedef struct TwClEvent {
+  TwClObject object;
+  const char* name; /* of the kernel */
+} TwClEvent;
+
+struct TwGpuDevice {
+  char* message;
+  void* library;
+  TwOpenCl cl;
+  TwOpenClPlace place;
+  char name[TW_CL_NAME_BYTES];
+  int rounds_division;
+  TwClObject context, queue;
+  TwClObject* programs; /* one per kernel */
+  TwClObject arena, workspace;
+  TwClObject *inputs, *outputs;
+  TwClConstant* constants; /* by offset */
+  int64_t constant_count;
+  TwClPart* parts; /* sub-buffers */
+  int64_t part_count;
+  TwClLaunch* launches;  /* of all steps, in order */
+  int64_t* first_launch; /* of each step, and the end */
+  TwClEvent* events;     /* of a run: one per launch or copy */
+  int64_t event_count;
+};
+
+/** Writes the message. Returns the code of src/runtime/model.h. */
+int32_t TwClFail(TwGpuDevice* device, int32_t code, const char* format, ...);
+/** Converts a code of OpenCL, with a message that names the call and the error. */
+int32_t TwClCheck(TwGpuDevice* device, TwClInt code, const char* call);
+
+/** Loads the library, finds the device, checks that it can run the model, and makes context and
+ *  queue. */
+int32_t TwClOpenQueue(const TwGpuModel* gpu, TwGpuDevice* device, const char* library,
+                      int32_t ordinal);
+/** Builds the programs of all kernels. */
+int32_t TwClBuild(const TwGpuModel* gpu, TwGpuDevice* device);
