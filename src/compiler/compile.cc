@@ -38,6 +38,7 @@
 #include "src/schedule/launch.h"
 #include "src/target/device.h"
 #include "src/target/gpu.h"
+#include "src/tensor/synthetic_data.h"
 
 namespace tilewright {
 namespace {
@@ -150,13 +151,14 @@ Status CheckSizes(const Plan& plan, const Target& target, const CodeTraits& trai
     }
   }
   TW_RETURN_IF_ERROR(CheckBytes("the constants", plan.constant_bytes));
-  TW_RETURN_IF_ERROR(CheckBytes("working memory", plan.arena_bytes));
+  TW_RETURN_IF_ERROR(CheckBytes("working memory", plan.MostArenaBytes()));
   TW_ASSIGN_OR_RETURN(const auto workspace, FindLargestWorkspace(plan, target.num_threads()));
   const std::string owner =
       workspace.node < 0 ? "" : " of " + plan.graph.OriginOrName(workspace.node);
   TW_RETURN_IF_ERROR(CheckBytes("the workspace" + owner, workspace.bytes));
   return CheckBytes("constants, working memory and the workspace" + owner,
-                    plan.constant_bytes + plan.arena_bytes + workspace.bytes, kMaxBytesTogether);
+                    plan.constant_bytes + plan.MostArenaBytes() + workspace.bytes,
+                    kMaxBytesTogether);
 }
 
 /// One of the models of a library: its plan and its report.
@@ -309,7 +311,7 @@ Result<Emitted> PlanModel(Graph graph, const CompileOptions& options, const Code
   model.kernels = static_cast<int>((plan.open ? plan.open->kernels : plan.kernels).size());
   model.transforms = plan.transforms;
   model.layouts = plan.layouts;
-  model.arena_bytes = plan.arena_bytes * (plan.open ? plan.open->range.most : 1);
+  model.arena_bytes = plan.MostArenaBytes();
   model.constant_bytes = plan.constant_bytes;
   TW_RETURN_IF_ERROR(CheckMisses(model, options.on_miss));
   model.plan_seconds = clock.MonotonicSeconds() - start;
@@ -351,10 +353,33 @@ Status EmitLibrary(std::span<Emitted> parts, const std::string& name, const Code
   return Status();
 }
 
+/// Verifies a library for lengths of a sequence with one that has a last block of positions.
+Result<VerifyReport> VerifyLength(const SequenceNetwork& network, const std::string& library_path,
+                                  CheckProgress& progress) {
+  constexpr std::int64_t kLength = 37;
+  constexpr int kThreads = 2;
+  TW_ASSIGN_OR_RETURN(auto library, ModelLibrary::Open(library_path));
+  const std::int64_t length = std::min(kLength, network.range.most);
+  TW_RETURN_IF_ERROR(library.Resize(length));
+  std::vector<Tensor> inputs;
+  for (const ModelValue& value : library.inputs()) {
+    inputs.push_back(MakeSyntheticInput(value.name, value.type, SyntheticInputRule::kRandom));
+  }
+  TW_ASSIGN_OR_RETURN(const auto source,
+                      network.At(length, std::numeric_limits<std::int64_t>::max()));
+  VerifyOptions options;
+  options.threads = kThreads;
+  options.progress = &progress;
+  return Verify(source, library, inputs, options);
+}
+
 /// Verifies the whole library, operator by operator. source: as imported.
-Status VerifyAll(const Graph& source, const Plan& plan, const std::string& library_path, int set,
-                 CheckProgress& progress, CompileCheck& check) {
-  TW_ASSIGN_OR_RETURN(const auto report, VerifyFile(source, library_path, set, progress));
+Status VerifyAll(const Graph& source, const Plan& plan, const SequenceNetwork* sequence,
+                 const std::string& library_path, int set, CheckProgress& progress,
+                 CompileCheck& check) {
+  TW_ASSIGN_OR_RETURN(const auto report, sequence != nullptr
+                                             ? VerifyLength(*sequence, library_path, progress)
+                                             : VerifyFile(source, library_path, set, progress));
   if (!report.ok()) return Internal(report.Summary());
   check.compared = static_cast<std::int64_t>(report.checks.size());
   check.elements = 0;
@@ -393,10 +418,12 @@ Result<CompileCheck> CheckByRunning(const Emitted& emitted, int set, const Graph
                                     const std::string& library_path) {
   const CompileOptions& options = emitted.options;
   const auto check = [&](CheckProgress& progress) -> Result<Json> {
-    TW_ASSIGN_OR_RETURN(
-        auto seen, CheckBySample(emitted.plan, library_path, set, options.check_seconds, progress));
+    TW_ASSIGN_OR_RETURN(auto seen,
+                        CheckBySample(emitted.plan, options, library_path, set, progress));
     if (source != nullptr) {
-      TW_RETURN_IF_ERROR(VerifyAll(*source, emitted.plan, library_path, set, progress, seen));
+      TW_RETURN_IF_ERROR(VerifyAll(*source, emitted.plan,
+                                   options.open ? options.open->sequence.get() : nullptr,
+                                   library_path, set, progress, seen));
     }
     return JsonOf(seen);
   };
@@ -490,6 +517,33 @@ CompiledModel MergeVariants(std::vector<CompiledModel> variants, const std::stri
   return all;
 }
 
+/// Finds what the open dimension is one of: entries, or positions of a sequence with attention.
+Result<OpenDimension> FindOpenDimension(const Graph& entry, const ReadAtSize& read,
+                                        const SizeRange& range, const CompileOptions& options) {
+  OpenDimension open;
+  open.range = range;
+  auto entries = FindEntries(entry, read, range);
+  if (entries.ok()) {
+    open.axes = *std::move(entries);
+    return open;
+  }
+  if (entries.status().code() != StatusCode::kUnsupported) return entries.status();
+  auto sequence = FindSequence(read, range, options.target, options.fuse_residuals);
+  if (!sequence.ok()) return sequence.status();
+  if (sequence->attention.empty()) return entries.status();
+  open.axes = sequence->axes;
+  open.sequence = std::make_shared<const SequenceNetwork>(*std::move(sequence));
+  return open;
+}
+
+/// Partitions a graph; of a sequence, the network of one position.
+Result<PartitionedGraph> PartitionFor(Graph graph, const CompileOptions& options) {
+  if (!options.open || options.open->sequence == nullptr) {
+    return Partition(std::move(graph), options.target, options.fuse_residuals);
+  }
+  return options.open->sequence->At(1, std::numeric_limits<std::int64_t>::max());
+}
+
 /// Compiles and checks the models of a library.
 Result<CompiledModel> CompileAll(std::vector<Graph> graphs, const CompileOptions& given,
                                  const std::string& library_path) {
@@ -580,8 +634,7 @@ Result<CompiledModel> CompileOpen(Graph entry, const ReadAtSize& read, const Siz
   }
   CompileOptions options = given;
   options.open.emplace();
-  options.open->range = range;
-  TW_ASSIGN_OR_RETURN(options.open->axes, FindEntries(entry, read, range));
+  TW_ASSIGN_OR_RETURN(*options.open, FindOpenDimension(entry, read, range, given));
   std::erase(entry.binding_options, "--dim " + range.name + "=1");
   entry.binding_options.push_back(option);
   return Compile(std::move(entry), options, library_path);
@@ -589,8 +642,7 @@ Result<CompiledModel> CompileOpen(Graph entry, const ReadAtSize& read, const Siz
 
 Result<Plan> MakeCheckedPlan(Graph graph, const CompileOptions& options,
                              const std::vector<StreamKernel>* streams) {
-  TW_ASSIGN_OR_RETURN(auto network,
-                      Partition(std::move(graph), options.target, options.fuse_residuals));
+  TW_ASSIGN_OR_RETURN(auto network, PartitionFor(std::move(graph), options));
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(network), options, streams));
   TW_RETURN_IF_ERROR(CheckPlan(plan));
   return plan;
