@@ -38,7 +38,6 @@
 #include "src/schedule/launch.h"
 #include "src/target/device.h"
 #include "src/target/gpu.h"
-#include "src/tensor/synthetic_data.h"
 
 namespace tilewright {
 namespace {
@@ -353,26 +352,6 @@ Status EmitLibrary(std::span<Emitted> parts, const std::string& name, const Code
   return Status();
 }
 
-/// Verifies a library for lengths of a sequence with one that has a last block of positions.
-Result<VerifyReport> VerifyLength(const SequenceNetwork& network, const std::string& library_path,
-                                  CheckProgress& progress) {
-  constexpr std::int64_t kLength = 37;
-  constexpr int kThreads = 2;
-  TW_ASSIGN_OR_RETURN(auto library, ModelLibrary::Open(library_path));
-  const std::int64_t length = std::min(kLength, network.range.most);
-  TW_RETURN_IF_ERROR(library.Resize(length));
-  std::vector<Tensor> inputs;
-  for (const ModelValue& value : library.inputs()) {
-    inputs.push_back(MakeSyntheticInput(value.name, value.type, SyntheticInputRule::kRandom));
-  }
-  TW_ASSIGN_OR_RETURN(const auto source,
-                      network.At(length, std::numeric_limits<std::int64_t>::max()));
-  VerifyOptions options;
-  options.threads = kThreads;
-  options.progress = &progress;
-  return Verify(source, library, inputs, options);
-}
-
 /// Verifies the whole library, operator by operator. source: as imported.
 Status VerifyAll(const Graph& source, const Plan& plan, const SequenceNetwork* sequence,
                  const std::string& library_path, int set, CheckProgress& progress,
@@ -517,25 +496,6 @@ CompiledModel MergeVariants(std::vector<CompiledModel> variants, const std::stri
   return all;
 }
 
-/// Finds what the open dimension is one of: entries, or positions of a sequence with attention.
-Result<OpenDimension> FindOpenDimension(const Graph& entry, const ReadAtSize& read,
-                                        const SizeRange& range, const CompileOptions& options) {
-  OpenDimension open;
-  open.range = range;
-  auto entries = FindEntries(entry, read, range);
-  if (entries.ok()) {
-    open.axes = *std::move(entries);
-    return open;
-  }
-  if (entries.status().code() != StatusCode::kUnsupported) return entries.status();
-  auto sequence = FindSequence(read, range, options.target, options.fuse_residuals);
-  if (!sequence.ok()) return sequence.status();
-  if (sequence->attention.empty()) return entries.status();
-  open.axes = sequence->axes;
-  open.sequence = std::make_shared<const SequenceNetwork>(*std::move(sequence));
-  return open;
-}
-
 /// Partitions a graph; of a sequence, the network of one position.
 Result<PartitionedGraph> PartitionFor(Graph graph, const CompileOptions& options) {
   if (!options.open || options.open->sequence == nullptr) {
@@ -621,23 +581,6 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& options,
   std::vector<Graph> graphs;
   graphs.push_back(std::move(graph));
   return CompileAll(std::move(graphs), options, library_path);
-}
-
-Result<CompiledModel> CompileOpen(Graph entry, const ReadAtSize& read, const SizeRange& range,
-                                  const CompileOptions& given, const std::string& library_path) {
-  const std::string option = "--dim " + range.ToString();
-  if (!given.parameter_path.empty() || given.autotvm.has_value() ||
-      !DeviceTraitsOf(given.target).machine_code) {
-    return Unsupported(option +
-                       ": a range needs a library for a CPU with its constants in it, and records "
-                       "of its own; expected one size");
-  }
-  CompileOptions options = given;
-  options.open.emplace();
-  TW_ASSIGN_OR_RETURN(*options.open, FindOpenDimension(entry, read, range, given));
-  std::erase(entry.binding_options, "--dim " + range.name + "=1");
-  entry.binding_options.push_back(option);
-  return Compile(std::move(entry), options, library_path);
 }
 
 Result<Plan> MakeCheckedPlan(Graph graph, const CompileOptions& options,

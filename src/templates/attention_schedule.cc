@@ -265,6 +265,9 @@ class AttentionScheduler {
     PlaceScores();
     ScheduleColumns(schedule_, keys_, result_, outer_, lanes_);
     ScheduleColumns(schedule_, values_, result_, outer_, lanes_);
+    for (StageId columns : {keys_, values_}) {  // any number of them
+      if (open_) schedule_.SetScope(columns, Scope::kGlobal);
+    }
   }
 
   void PlaceResult() {

@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 
+#include "src/base/printable.h"
 #include "src/graph/open/resize.h"
 #include "src/ir/fold.h"
 #include "src/ir/visit.h"

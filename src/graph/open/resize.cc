@@ -169,6 +169,14 @@ class Resizer {
   Graph made_;
 };
 
+/// Returns true if the elements of a constant are the first of the larger graph's.
+bool SameConstant(const Graph& graph, const Graph& larger, int id) {
+  const double *fill = graph.Fill(id), *filled = larger.Fill(id);
+  if (fill != nullptr && filled != nullptr) return *fill == *filled;
+  const Tensor *few = graph.Contents(id), *many = larger.Contents(id);
+  return few == nullptr || many == nullptr ? few == many : SameStart(*few, *many);
+}
+
 }  // namespace
 
 Status AboutValue(const Graph& graph, int id, const SizeRange& range, const Status& status) {
@@ -182,20 +190,22 @@ Result<Graph> Resized(const SizedGraphs& graphs, std::int64_t size, std::int64_t
   return Resizer(graphs, size, max_elements).Run();
 }
 
-Status CheckSameNetwork(const Graph& expected, const Graph& read, const SizeRange& range,
-                        std::int64_t size) {
+Status CheckResized(const SizedGraphs& graphs, std::int64_t size, const Graph& read) {
+  TW_ASSIGN_OR_RETURN(const auto expected, Resized(graphs, size, 0));
   if (expected.size() != read.size() || expected.outputs() != read.outputs()) {
-    return Unsupported(
-        fmt::format("--dim {}: the network has other operators with {}", range.ToString(), size));
+    return Unsupported(fmt::format("--dim {}: the network has other operators with {}",
+                                   graphs.range->ToString(), size));
   }
   for (int id = 0; id < expected.size(); ++id) {
     const Node &a = expected.node(id), &b = read.node(id);
     if (a.kind == b.kind && a.name == b.name && a.inputs == b.inputs && a.type == b.type &&
-        (a.kind != NodeKind::kOperator || a.op == b.op)) {
+        (a.kind != NodeKind::kOperator || a.op == b.op) &&
+        (a.kind != NodeKind::kConstant || SameConstant(read, *graphs.large, id))) {
       continue;
     }
-    return AboutValue(read, id, range,
-                      Unsupported(fmt::format("is another operator with {}", size)));
+    const char* what = a.kind == NodeKind::kConstant ? "constant" : "operator";
+    return AboutValue(read, id, *graphs.range,
+                      Unsupported(fmt::format("is another {} with {}", what, size)));
   }
   return Status();
 }

@@ -27,10 +27,10 @@ struct SizedGraphs {
 /// is no beginning of the larger one's.
 Result<Graph> Resized(const SizedGraphs& graphs, std::int64_t size, std::int64_t max_elements);
 
-/// Errors: kUnsupported naming the first value in which the graphs differ: operators, attributes,
-/// types and operands.
-Status CheckSameNetwork(const Graph& expected, const Graph& read, const SizeRange& range,
-                        std::int64_t size);
+/// Checks that the network with another size is that of Resized.
+/// read: read with this size. Errors: those of Resized; kUnsupported naming the first value in
+/// which they differ: operators, attributes, types, operands and contents of constants.
+Status CheckResized(const SizedGraphs& graphs, std::int64_t size, const Graph& read);
 
 /// Returns `status` as the end of a sentence about a value: "--dim seq=1..8: node 3 …; give one
 /// size". Other codes than kUnsupported are returned as they are.

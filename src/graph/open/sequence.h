@@ -36,8 +36,10 @@ struct SequenceNetwork {
 /// the dimension by itself (EntriesOf), for all sizes of the range: what the file contains is
 /// linear in the size.
 ///
-/// read: reads the model file. Errors: those of `read`, Partition, Resized and EntriesOf;
-/// kUnsupported if the network is optimized to other operators for other sizes.
+/// read: reads the model file. Without attention nothing is proved, and `axes` and `tables` are
+/// empty. Errors: kInvalidArgument unless the largest size is at least 3; those of `read`,
+/// Partition, Resized and EntriesOf; kUnsupported if the network is optimized to other operators
+/// for other sizes.
 Result<SequenceNetwork> FindSequence(const ReadAtSize& read, const SizeRange& range,
                                      const Target& target, bool fuse_residuals);
 
