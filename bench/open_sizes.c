@@ -76,12 +76,17 @@ int main(int argc, char** argv) {
   unsigned seed = 1;
   for (int64_t i = 0; i < a->input_count; ++i) {
     Require(a->inputs[i].bytes == b->inputs[i].bytes, "an input of another size");
-    float* input = Memory(a->inputs[i].bytes);
+    void* memory = Memory(a->inputs[i].bytes);
+    inputs[i] = memory;
+    if (strcmp(a->inputs[i].dtype, "int64") == 0) { /* numbers of words */
+      for (int64_t e = 0; e < a->inputs[i].bytes / 8; ++e) ((int64_t*)memory)[e] = e * 7 % 100;
+      continue;
+    }
+    float* input = memory;
     for (int64_t e = 0; e < a->inputs[i].bytes / 4; ++e) {
       seed = seed * 1664525u + 1013904223u;
       input[e] = (float)(seed >> 8) / (float)(1 << 23) - 1;
     }
-    inputs[i] = input;
   }
   for (int64_t i = 0; i < a->output_count; ++i) {
     Require(a->outputs[i].bytes == b->outputs[i].bytes, "an output of another size");

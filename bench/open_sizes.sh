@@ -4,11 +4,14 @@
 #
 #   bench/open_sizes.sh MODEL DIMENSION LEAST MOST [STEP] [THREADS] [SECONDS of a size]
 #
+# STEP may be a list of sizes instead: 1,7,64. MODEL with an open length of a sequence:
+# bench/peers/encoder.py.
+#
 # Prints a line for each size: size, fastest run of the open and of the fixed library in
 # microseconds, median ratio of neighbouring runs, largest difference of the outputs. Then sums over
 # the median ratios. With one thread, times are of the processor, which other programs change least. TILEWRIGHT: the program.
 set -eu
-test $# -ge 4 || { sed -n '2,9p' "$0" >&2; exit 2; }
+test $# -ge 4 || { sed -n '2,12p' "$0" >&2; exit 2; }
 model=$1 dimension=$2 least=$3 most=$4 step=${5:-1} threads=${6:-1} seconds=${7:-0.5}
 program=${TILEWRIGHT:-build/release/python_free_cli/tilewright}
 root=$(dirname "$0")/..
@@ -25,11 +28,13 @@ compile() {
 cc -O2 -std=c11 -D_GNU_SOURCE -I "$root" "$root/bench/open_sizes.c" -o "$folder/open_sizes" -ldl -lm
 open_seconds=$(compile "$least..$most" "$folder/open.so")
 echo "size,open_us,fixed_us,ratio,difference"
-size=$least
-while [ "$size" -le "$most" ]; do
+case $step in
+  *,*) sizes=${step//,/ } ;;
+  *) sizes=$(seq "$least" "$step" "$most") ;;
+esac
+for size in $sizes; do
   fixed_seconds=$(compile "$size" "$folder/fixed.so")
   "$folder/open_sizes" "$folder/open.so" "$folder/fixed.so" "$dimension" "$size" "$threads" "$seconds"
-  size=$((size + step))
 done | tee "$folder/lines"
 compile "$most" "$folder/fixed.so" >"$folder/fixed_seconds"
 awk -F, '{ ratio = $4; log_sum += log(ratio); if (ratio > worst) { worst = ratio; at = $1 } ++count }

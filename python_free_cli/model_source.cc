@@ -9,7 +9,9 @@ void ModelArguments::Declare(CLI::App& app) {
     app.add_option(name, texts, help)->allow_extra_args(false)->group("Model");
   };
   list("--shape", bindings.shapes, "Shape of an input: x=1x3x320x320");
-  list("--dim", bindings.dims, "Size of a dimension that the file leaves open: height=320");
+  list("--dim", bindings.dims,
+       "Size of a dimension that the file leaves open: height=320. compile also takes a range: "
+       "batch=1..64, seq=1..512");
   list("--value", bindings.values, "Constant value of an input: sr=16000, axes=0,2, mask=mask.npy");
   requantize_option = app.add_option("--requantize", requantize,
                                      "Rounding of quantized operators: float (float32, as ONNX "

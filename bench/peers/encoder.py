@@ -1,6 +1,6 @@
 """encoder.py LAYERS WIDTH HEADS PLACES FORM FILE: an encoder of a transformer, with random weights.
 
-LAYERS layers of WIDTH, HEADS heads, PLACES positions. FORM `decomposed`: the operators that PyTorch's
+LAYERS layers of WIDTH, HEADS heads, PLACES positions: a number, or seq:512 for an open length `seq`, at most 512. FORM `decomposed`: the operators that PyTorch's
 exporter writes (layer normalization and GELU by parts, attention by transposes and products);
 `fused`: those of domain com.microsoft that ONNX Runtime's optimizers leave behind. Inputs are numbers of
 words [1,PLACES] int64 and a mask [1,PLACES] float (1: looked at), the result is [1,PLACES,WIDTH]."""
@@ -10,8 +10,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-layers, width, heads, places = (int(a) for a in sys.argv[1:5])
+layers, width, heads = (int(a) for a in sys.argv[1:4])
 form, path = sys.argv[5:7]
+open_name, _, most = sys.argv[4].rpartition(":")
+places = int(most)
 fused = form == "fused"
 each = width // heads
 words = 1000
@@ -95,8 +97,8 @@ def fused_layer(name, x):
 for name, value in [("two", 2), ("one", 1), ("half", 0.5), ("epsilon", 1e-12), ("root_of_two", np.sqrt(2)),
                     ("root_of_head", np.sqrt(each)), ("lowest", -10000)]:
     constant(name, value)
-constant("in_heads", [1, places, heads, each], np.int64)
-constant("in_one", [1, places, width], np.int64)
+constant("in_heads", [1, 0 if open_name else places, heads, each], np.int64)
+constant("in_one", [1, 0 if open_name else places, width], np.int64)
 constant("mask_axes", [1, 2], np.int64)
 table, place = weight("words", words, width), weight("places", 1, places, width)
 if fused:
@@ -104,6 +106,11 @@ if fused:
 else:
     kept = node("Unsqueeze", ["mask", "mask_axes"], "mask4")
     node("Mul", [node("Sub", ["one", kept], "unseen"), "lowest"], "bias")
+if open_name:
+    for name, value in [("first", [0]), ("axis1", [1])]:
+        constant(name, value, np.int64)
+    length = node("Slice", [node("Shape", ["ids"], "ids_shape"), "axis1", constant("axis2", [2], np.int64)], "length")
+    place = node("Slice", [place, "first", length, "axis1"], "place")
 x = node("Add", [node("Gather", [table, "ids"], "embedded"), place], "embedding")
 if fused:
     x = node("LayerNormalization", [x, *scale_and_shift("norm0")], "norm0", axis=-1, epsilon=1e-12)
@@ -116,9 +123,9 @@ node("Identity", [x], "output")
 used = {name for n in nodes for name in n.input}
 graph = helper.make_graph(
     nodes, f"encoder{layers}x{width}",
-    [helper.make_tensor_value_info("ids", TensorProto.INT64, [1, places]),
-     helper.make_tensor_value_info("mask", TensorProto.FLOAT, [1, places])],
-    [helper.make_tensor_value_info("output", TensorProto.FLOAT, [1, places, width])],
+    [helper.make_tensor_value_info("ids", TensorProto.INT64, [1, open_name or places]),
+     helper.make_tensor_value_info("mask", TensorProto.FLOAT, [1, open_name or places])],
+    [helper.make_tensor_value_info("output", TensorProto.FLOAT, [1, open_name or places, width])],
     [w for w in weights if w.name in used])
 sets = [helper.make_opsetid("", 17)] + ([helper.make_opsetid("com.microsoft", 1)] if fused else [])
 model = helper.make_model(graph, opset_imports=sets, ir_version=8)

@@ -151,13 +151,14 @@ Status CheckSizes(const Plan& plan, const Target& target, const CodeTraits& trai
     }
   }
   TW_RETURN_IF_ERROR(CheckBytes("the constants", plan.constant_bytes));
-  TW_RETURN_IF_ERROR(CheckBytes("working memory", plan.arena_bytes));
+  TW_RETURN_IF_ERROR(CheckBytes("working memory", plan.MostArenaBytes()));
   TW_ASSIGN_OR_RETURN(const auto workspace, FindLargestWorkspace(plan, target.num_threads()));
   const std::string owner =
       workspace.node < 0 ? "" : " of " + plan.graph.OriginOrName(workspace.node);
   TW_RETURN_IF_ERROR(CheckBytes("the workspace" + owner, workspace.bytes));
   return CheckBytes("constants, working memory and the workspace" + owner,
-                    plan.constant_bytes + plan.arena_bytes + workspace.bytes, kMaxBytesTogether);
+                    plan.constant_bytes + plan.MostArenaBytes() + workspace.bytes,
+                    kMaxBytesTogether);
 }
 
 /// One of the models of a library: its plan and its report.
@@ -309,7 +310,7 @@ Result<Emitted> PlanModel(Graph graph, const CompileOptions& options, const Code
   model.kernels = static_cast<int>((plan.open ? plan.open->kernels : plan.kernels).size());
   model.transforms = plan.transforms;
   model.layouts = plan.layouts;
-  model.arena_bytes = plan.arena_bytes * (plan.open ? plan.open->range.most : 1);
+  model.arena_bytes = plan.MostArenaBytes();
   model.constant_bytes = plan.constant_bytes;
   TW_RETURN_IF_ERROR(CheckMisses(model, options.on_miss));
   model.plan_seconds = clock.MonotonicSeconds() - start;
@@ -352,9 +353,12 @@ Status EmitLibrary(std::span<Emitted> parts, const std::string& name, const Code
 }
 
 /// Verifies the whole library, operator by operator. source: as imported.
-Status VerifyAll(const Graph& source, const Plan& plan, const std::string& library_path, int set,
-                 CheckProgress& progress, CompileCheck& check) {
-  TW_ASSIGN_OR_RETURN(const auto report, VerifyFile(source, library_path, set, progress));
+Status VerifyAll(const Graph& source, const Plan& plan, const SequenceNetwork* sequence,
+                 const std::string& library_path, int set, CheckProgress& progress,
+                 CompileCheck& check) {
+  TW_ASSIGN_OR_RETURN(const auto report, sequence != nullptr
+                                             ? VerifyLength(*sequence, library_path, progress)
+                                             : VerifyFile(source, library_path, set, progress));
   if (!report.ok()) return Internal(report.Summary());
   check.compared = static_cast<std::int64_t>(report.checks.size());
   check.elements = 0;
@@ -393,10 +397,12 @@ Result<CompileCheck> CheckByRunning(const Emitted& emitted, int set, const Graph
                                     const std::string& library_path) {
   const CompileOptions& options = emitted.options;
   const auto check = [&](CheckProgress& progress) -> Result<Json> {
-    TW_ASSIGN_OR_RETURN(
-        auto seen, CheckBySample(emitted.plan, library_path, set, options.check_seconds, progress));
+    TW_ASSIGN_OR_RETURN(auto seen,
+                        CheckBySample(emitted.plan, options, library_path, set, progress));
     if (source != nullptr) {
-      TW_RETURN_IF_ERROR(VerifyAll(*source, emitted.plan, library_path, set, progress, seen));
+      TW_RETURN_IF_ERROR(VerifyAll(*source, emitted.plan,
+                                   options.open ? options.open->sequence.get() : nullptr,
+                                   library_path, set, progress, seen));
     }
     return JsonOf(seen);
   };
@@ -490,6 +496,14 @@ CompiledModel MergeVariants(std::vector<CompiledModel> variants, const std::stri
   return all;
 }
 
+/// Partitions a graph; of a sequence, the network of one position.
+Result<PartitionedGraph> PartitionFor(Graph graph, const CompileOptions& options) {
+  if (!options.open || options.open->sequence == nullptr) {
+    return Partition(std::move(graph), options.target, options.fuse_residuals);
+  }
+  return options.open->sequence->At(1, std::numeric_limits<std::int64_t>::max());
+}
+
 /// Compiles and checks the models of a library.
 Result<CompiledModel> CompileAll(std::vector<Graph> graphs, const CompileOptions& given,
                                  const std::string& library_path) {
@@ -569,28 +583,9 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& options,
   return CompileAll(std::move(graphs), options, library_path);
 }
 
-Result<CompiledModel> CompileOpen(Graph entry, const ReadAtSize& read, const SizeRange& range,
-                                  const CompileOptions& given, const std::string& library_path) {
-  const std::string option = "--dim " + range.ToString();
-  if (!given.parameter_path.empty() || given.autotvm.has_value() ||
-      !DeviceTraitsOf(given.target).machine_code) {
-    return Unsupported(option +
-                       ": a range needs a library for a CPU with its constants in it, and records "
-                       "of its own; expected one size");
-  }
-  CompileOptions options = given;
-  options.open.emplace();
-  options.open->range = range;
-  TW_ASSIGN_OR_RETURN(options.open->axes, FindEntries(entry, read, range));
-  std::erase(entry.binding_options, "--dim " + range.name + "=1");
-  entry.binding_options.push_back(option);
-  return Compile(std::move(entry), options, library_path);
-}
-
 Result<Plan> MakeCheckedPlan(Graph graph, const CompileOptions& options,
                              const std::vector<StreamKernel>* streams) {
-  TW_ASSIGN_OR_RETURN(auto network,
-                      Partition(std::move(graph), options.target, options.fuse_residuals));
+  TW_ASSIGN_OR_RETURN(auto network, PartitionFor(std::move(graph), options));
   TW_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(network), options, streams));
   TW_RETURN_IF_ERROR(CheckPlan(plan));
   return plan;

@@ -28,7 +28,8 @@ struct TwModelState {
   void** outputs;
   TwPool* pool;
   int32_t threads;
-  int64_t entries; /* of the open dimension; 1 without one */
+  int64_t entries;        /* of the open dimension; 1 without one */
+  int64_t padded_entries; /* that tensors in the arena have room for */
   const unsigned char* constants;
   unsigned char* parameters; /* the mapped file; null if there is none */
 };
@@ -104,6 +105,12 @@ static void Empty(const TwModel* model, TwModelState* state) {
   state->constants = model->constants;
 }
 
+static void SetEntries(const TwModel* model, TwModelState* state, int64_t size) {
+  const int64_t block = model->open != NULL ? model->open->padded_to : 1;
+  state->entries = size;
+  state->padded_entries = (size + block - 1) / block * block;
+}
+
 /* Returns the model's state; creates it at first. Null if there is no memory. */
 static TwModelState* StateOf(const TwModel* model) {
   if (*model->state != NULL) return *model->state;
@@ -115,7 +122,7 @@ static TwModelState* StateOf(const TwModel* model) {
     const int32_t usable = TwUsableCpus();
     if (usable < state->threads) state->threads = usable;
   }
-  state->entries = model->open != NULL ? model->open->least : 1;
+  SetEntries(model, state, model->open != NULL ? model->open->least : 1);
   state->constants = model->constants;
   *model->state = state;
   return state;
@@ -217,7 +224,7 @@ static void* Resolve(const TwModel* model, TwPlace place) {
   TwModelState* state = *model->state;
   switch (place.space) {
     case TW_ARENA:
-      return state->arena + place.offset * state->entries;
+      return state->arena + place.offset * state->padded_entries;
     case TW_ENTRIES:
       return &state->entries;
     case TW_CONSTANT:
@@ -335,7 +342,7 @@ int32_t TwModelResize(const TwModel* model, int64_t size) {
   TwModelState* state = StateOf(model);
   if (state != NULL) {
     Resize(model->open, model->step_count, size);
-    state->entries = size;
+    SetEntries(model, state, size);
   }
   pthread_mutex_unlock(&lock);
   return state != NULL ? 0 : TW_MODEL_NO_MEMORY;

@@ -93,6 +93,8 @@ typedef struct TwOpenDimension {
   int64_t value_count;
   TwStep* steps;
   const TwOpenStep* open_steps; /* one for each step */
+  /* Tensors in the arena have room for a multiple of this many entries, at least 1. */
+  int64_t padded_to;
 } TwOpenDimension;
 
 typedef struct TwModel {

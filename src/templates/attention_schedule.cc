@@ -10,6 +10,8 @@
 #include "src/templates/attention_schedule.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -59,11 +61,19 @@ struct Tiles {
   MatmulTile scores, seen;
 };
 
+/// Register tile of scores for any number of rows and keys.
+MatmulTile OpenTile(std::int64_t registers) {
+  constexpr std::int64_t kManyRegisters = 32;
+  return {registers >= kManyRegisters ? 8 : 4, 2};
+}
+
 class AttentionScheduler {
  public:
-  AttentionScheduler(Compute compute, const CpuFeatures& features, const Target& target)
+  /// open: tiles and runs do not depend on the number of rows and keys.
+  AttentionScheduler(Compute compute, const CpuFeatures& features, const Target& target, bool open)
       : schedule_(std::move(compute)),
         target_(target),
+        open_(open),
         lanes_(features.float_lanes()),
         registers_(features.vector_registers()) {}
 
@@ -188,7 +198,8 @@ class AttentionScheduler {
     const auto blocks = [&](StageId stage) {
       return CeilDiv(Op(stage).axes.back().extent, lanes_);
     };
-    tiles_.scores = DefaultMatmulTile(rows, blocks(scores_), registers_);
+    tiles_.scores =
+        open_ ? OpenTile(registers_) : DefaultMatmulTile(rows, blocks(scores_), registers_);
     tiles_.seen = {tiles_.scores[0], 1};
     for (std::int64_t block : MinWasteTiles(blocks(result_), registers_)) {
       if (4 * tiles_.scores[0] * block <= 3 * registers_) tiles_.seen[1] = block;
@@ -203,8 +214,9 @@ class AttentionScheduler {
       return packed->bytes() / packed->shape[0];
     };
     const std::int64_t packed = of_head(keys_) + of_head(values_);
-    return rows >= kFewestRows && keys >= 2 && tiles_.scores[0] * keys * 4 <= kMaxScoreBytes &&
-           packed <= kMaxPackedBytes && SharesWork(CeilDiv(rows, tiles_.seen[0]));
+    return (open_ || rows >= kFewestRows) && keys >= 2 &&
+           tiles_.scores[0] * keys * 4 <= kMaxScoreBytes && packed <= kMaxPackedBytes &&
+           SharesWork(CeilDiv(rows, tiles_.seen[0]));
   }
 
   std::int64_t Heads() const {
@@ -220,7 +232,7 @@ class AttentionScheduler {
   /// its head, so there are no more of them than threads need.
   std::int64_t RunsOf(std::int64_t blocks) const {
     constexpr std::int64_t kIterationsPerThread = 2;
-    if (target_.num_threads() == 1) return 1;
+    if (open_ || target_.num_threads() == 1) return 1;
     std::int64_t runs =
         std::min(CeilDiv(kIterationsPerThread * target_.num_threads(), Heads()), blocks);
     while (blocks % runs != 0) --runs;
@@ -230,7 +242,7 @@ class AttentionScheduler {
   /// Whether every thread gets a run if a head has this many blocks.
   bool SharesWork(std::int64_t blocks) const {
     const std::int64_t runs = RunsOf(blocks);
-    return runs == blocks || Heads() * runs >= target_.num_threads();
+    return open_ || runs == blocks || Heads() * runs >= target_.num_threads();
   }
 
   /// Returns the intrinsic of a product, of which TransposeColumns made pairs or not.
@@ -253,6 +265,9 @@ class AttentionScheduler {
     PlaceScores();
     ScheduleColumns(schedule_, keys_, result_, outer_, lanes_);
     ScheduleColumns(schedule_, values_, result_, outer_, lanes_);
+    for (StageId columns : {keys_, values_}) {  // any number of them
+      if (open_) schedule_.SetScope(columns, Scope::kGlobal);
+    }
   }
 
   void PlaceResult() {
@@ -300,6 +315,7 @@ class AttentionScheduler {
   static constexpr std::int64_t kUnrolledK = 4;
   Schedule schedule_;
   const Target& target_;
+  const bool open_;
   const std::int64_t lanes_, registers_;
   StageId sum_, scores_, chances_, keys_, values_, seen_sum_, result_;
   std::vector<StageId> rows_;  // from the scores on, each after the stages that it reads
@@ -309,19 +325,116 @@ class AttentionScheduler {
   LoopId outer_, block_, group_;  // of the result
 };
 
+/// Returns the names of the two products; others than two if the computation is not attention.
+std::vector<std::string> ProductsOf(const Compute& compute) {
+  std::vector<std::string> products;
+  for (const ComputeOp& op : compute.stages) {
+    if (IsMatrixProduct(op)) products.push_back(op.name);
+  }
+  return products;
+}
+
+/// Makes attention independent of keys from length[0] on.
+class KeyMasker {
+ public:
+  KeyMasker(Compute& compute, const Buffer& length, std::int64_t positions)
+      : compute_(compute), length_(MakeLoad(length, {Expr(0)})), positions_(positions) {}
+
+  /// Returns false if it cannot.
+  bool Run() {
+    const auto is_max = [](const ComputeOp& op) { return op.combiner == Combiner::kMax; };
+    if (std::ranges::count_if(compute_.stages, is_max) != 1) return false;
+    const auto max = std::ranges::find_if(compute_.stages, is_max);
+    const Expr scores = max->body;
+    if (scores->kind != ExprKind::kLoad || max->reduce_axes.size() != 1 ||
+        !scores->args.back().Same(max->reduce_axes[0].var) ||
+        max->reduce_axes[0].extent != positions_) {
+      return false;
+    }
+    return MaskScores(scores->buffer) && MaskValues();
+  }
+
+ private:
+  Expr Masked(const Expr& key, Expr value, double otherwise) const {
+    const DataType dtype = value->dtype;
+    return MakeSelect(Lt(key, length_), std::move(value), MakeConst(dtype, otherwise));
+  }
+
+  /// The exponential of a score of minus infinity is zero.
+  bool MaskScores(const Buffer& scores) {
+    const auto made = std::ranges::find_if(
+        compute_.stages, [&](const ComputeOp& op) { return op.output == scores; });
+    if (made == compute_.stages.end()) return false;
+    ComputeOp valid;
+    valid.name = "valid";
+    valid.output = MakeBuffer(valid.name, scores->dtype, scores->shape);
+    std::vector<Expr> indices;
+    for (const Axis& axis : made->axes) {
+      valid.axes.push_back({MakeVar(axis.var->name), axis.extent, false});
+      indices.push_back(valid.axes.back().var);
+    }
+    valid.body =
+        Masked(indices.back(), MakeLoad(scores, indices), -std::numeric_limits<double>::infinity());
+    for (auto reader = made + 1; reader != compute_.stages.end(); ++reader) {
+      reader->body = Rewrite(reader->body, [&](const Expr& node) -> Expr {
+        if (node->kind != ExprKind::kLoad || node->buffer != scores) return {};
+        return MakeLoad(valid.output, node->args);
+      });
+    }
+    compute_.stages.insert(made + 1, std::move(valid));
+    return true;
+  }
+
+  /// What a value from there on holds may be no number.
+  bool MaskValues() {
+    const auto values = std::ranges::find(compute_.stages, "values", &ComputeOp::name);
+    Expr key = values->axes[1].var;
+    std::int64_t keys = values->axes[1].extent;
+    if (values->axes.size() > 3) {
+      key = key * Expr(2) + values->axes[3].var;
+      keys *= 2;
+    }
+    values->body = Masked(key, values->body, 0);
+    return keys == positions_;
+  }
+
+  Compute& compute_;
+  Expr length_;
+  std::int64_t positions_;
+};
+
 }  // namespace
 
 std::optional<Schedule> AttentionSchedule(Compute compute, const Target& target) {
   const auto features = FeaturesOf(target);
   if (!features.ok()) return std::nullopt;
-  std::vector<std::string> products;
-  for (const ComputeOp& op : compute.stages) {
-    if (IsMatrixProduct(op)) products.push_back(op.name);
-  }
+  const std::vector<std::string> products = ProductsOf(compute);
   if (products.size() != 2) return std::nullopt;
   TransposeColumns(compute, products[0], "keys");
   TransposeColumns(compute, products[1], "values");
-  return AttentionScheduler(std::move(compute), *features, target).Run(products[0], products[1]);
+  return AttentionScheduler(std::move(compute), *features, target, /*open=*/false)
+      .Run(products[0], products[1]);
+}
+
+std::int64_t OpenAttentionBlock(const Target& target) {
+  const auto features = FeaturesOf(target);
+  if (!features.ok()) return 1;
+  const MatmulTile tile = OpenTile(features->vector_registers());
+  return std::lcm(tile[0], tile[1] * features->float_lanes());
+}
+
+std::optional<Schedule> OpenAttentionSchedule(Compute compute, const Buffer& length,
+                                              std::int64_t positions, const Target& target) {
+  const auto features = FeaturesOf(target);
+  if (!features.ok()) return std::nullopt;
+  const std::vector<std::string> products = ProductsOf(compute);
+  if (products.size() != 2) return std::nullopt;
+  TransposeColumns(compute, products[0], "keys");
+  TransposeColumns(compute, products[1], "values");
+  compute.inputs.insert(compute.inputs.begin(), length);
+  if (!KeyMasker(compute, length, positions).Run()) return std::nullopt;
+  return AttentionScheduler(std::move(compute), *features, target, /*open=*/true)
+      .Run(products[0], products[1]);
 }
 
 }  // namespace tilewright

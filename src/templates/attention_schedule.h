@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "src/schedule/schedule.h"
@@ -17,5 +18,20 @@ namespace tilewright {
 /// which the second one reads the rows of the first one; at least 8 rows; and blocks of rows that
 /// fit a cache.
 std::optional<Schedule> AttentionSchedule(Compute compute, const Target& target);
+
+/// Multiple to which OpenAttentionSchedule needs the number of rows and keys padded.
+std::int64_t OpenAttentionBlock(const Target& target);
+
+/// Schedules attention whose rows and keys are padded, in the same way for every number of them
+/// from two blocks on: the programs differ in extents and in integers alone, which are linear in
+/// the number of blocks. Keys from length[0] on have no influence on the rows before; rows from
+/// there on are any numbers.
+///
+/// compute: with long sums in one piece (DefineUnsplitList); of this many positions. length: one
+/// int64, becomes the first input.
+/// Returns nothing for what AttentionSchedule returns nothing for, except that there may be few
+/// rows; and if rows or keys are not the positions.
+std::optional<Schedule> OpenAttentionSchedule(Compute compute, const Buffer& length,
+                                              std::int64_t positions, const Target& target);
 
 }  // namespace tilewright

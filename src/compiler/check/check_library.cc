@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,11 +14,13 @@
 
 #include "src/base/clock.h"
 #include "src/base/hash.h"
+#include "src/base/math.h"
 #include "src/base/random.h"
 #include "src/compiler/check/check_entries.h"
 #include "src/compiler/check/check_plan.h"
 #include "src/compiler/check/coverage.h"
 #include "src/compiler/check/sample.h"
+#include "src/compiler/check/verify.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
 #include "src/tensor/recurrence.h"
@@ -73,9 +76,14 @@ std::vector<std::int64_t> ChooseSteps(const Node& node, std::int64_t count, std:
 /// Runs of the library, step by step.
 class CheckedRun {
  public:
-  CheckedRun(const Plan& plan, const ModelLibrary& library, double seconds, CheckProgress& progress)
-      : graph_(plan.graph),
+  /// graph: of plan.graph's nodes, with `entries` entries of the open dimension, if there is one:
+  /// the library has that size.
+  CheckedRun(const Graph& graph, const Plan& plan, std::int64_t entries,
+             const ModelLibrary& library, double seconds, CheckProgress& progress)
+      : graph_(graph),
         plan_(plan),
+        entries_(entries),
+        places_(plan.open ? RoundUp(entries, plan.open->padded_to) : 1),
         library_(library),
         progress_(progress),
         start_(clock_.MonotonicSeconds()),
@@ -123,7 +131,7 @@ class CheckedRun {
     const PlanBuffer& buffer = run->BufferAt(step.buffers.back());
     if (buffer.space != BufferSpace::kArena) return 0;
     // The runtime's own memory, which it passes out for reading.
-    run->arena_ = static_cast<std::byte*>(const_cast<void*>(result)) - buffer.offset;
+    run->arena_ = static_cast<std::byte*>(const_cast<void*>(result)) - run->places_ * buffer.offset;
     return ModelLibrary::kStopped;
   }
 
@@ -152,7 +160,7 @@ class CheckedRun {
     const auto index = static_cast<std::size_t>(buffer.index);
     switch (buffer.space) {
       case BufferSpace::kArena:
-        return arena_ + buffer.offset;
+        return arena_ + places_ * buffer.offset;
       case BufferSpace::kInput:
         return inputs_[index].data() + buffer.offset;
       case BufferSpace::kOutput:
@@ -181,7 +189,13 @@ class CheckedRun {
     const PlanStep& step = plan_.steps[index];
     if (Overwrites(step)) return;
     std::memset(AddressOf(step.buffers.back()), PoisonOf(step),
-                static_cast<std::size_t>(step.result_bytes));
+                static_cast<std::size_t>(BytesOf(step)));
+  }
+
+  /// Returns the bytes of the result.
+  std::int64_t BytesOf(const PlanStep& step) const {
+    const auto result = static_cast<std::size_t>(step.buffers.back());
+    return step.result_bytes * (plan_.open && plan_.open->has_entries[result] ? entries_ : 1);
   }
 
   /// Prepares a step: its operands are in memory, its result is not.
@@ -278,7 +292,7 @@ class CheckedRun {
   /// Returns the elements of the result that are still poisoned.
   std::vector<std::int64_t> Poisoned(const PlanStep& step, const void* result) const {
     const int bytes = graph_.node(step.node).type.dtype.bytes();
-    const std::int64_t count = step.result_bytes / bytes;
+    const std::int64_t count = BytesOf(step) / bytes;
     if (bytes == 1) return EqualTo<std::uint8_t>(result, count, PoisonOf(step));
     if (bytes == 2) return EqualTo<std::uint16_t>(result, count, PoisonOf(step));
     if (bytes == 4) return EqualTo<std::uint32_t>(result, count, PoisonOf(step));
@@ -301,7 +315,7 @@ class CheckedRun {
   Status Unwritten(const PlanStep& step, std::size_t count) const {
     const std::int64_t bytes = graph_.node(step.node).type.dtype.bytes();
     return Internal(fmt::format("{}: nothing writes {} of the {} elements of its result",
-                                NameOfStep(graph_, step), count, step.result_bytes / bytes));
+                                NameOfStep(graph_, step), count, BytesOf(step) / bytes));
   }
 
   Status Look(std::size_t index, const void* result) {
@@ -368,6 +382,7 @@ class CheckedRun {
 
   const Graph& graph_;
   const Plan& plan_;
+  const std::int64_t entries_, places_;  // of the open dimension; places have room in the arena
   const ModelLibrary& library_;
   CheckProgress& progress_;
   SystemClock clock_;
@@ -391,19 +406,85 @@ class CheckedRun {
 
 }  // namespace
 
-Result<CompileCheck> CheckBySample(const Plan& plan, const std::string& library_path, int set,
-                                   double seconds, CheckProgress& progress) {
+namespace {
+
+/// Returns lengths to check: few positions, and a few more than whole blocks. Longer ones have the
+/// same kernels.
+std::set<std::int64_t> LengthsToCheck(const OpenPlan& open) {
+  const std::int64_t block = open.padded_to;
+  std::set<std::int64_t> lengths = {1};
+  for (const std::int64_t length :
+       {std::int64_t{2}, std::int64_t{7}, block, block + 1, 2 * block + block / 2 + 1}) {
+    if (length <= open.range.most) lengths.insert(length);
+  }
+  return lengths;
+}
+
+/// Checks a library for lengths of a sequence with several of them.
+Result<CompileCheck> CheckLengths(const SequenceNetwork& network, const Plan& plan,
+                                  ModelLibrary& library, double seconds, CheckProgress& progress) {
+  const std::set<std::int64_t> lengths = LengthsToCheck(*plan.open);
+  CompileCheck all;
+  for (const std::int64_t length : lengths) {
+    TW_ASSIGN_OR_RETURN(const auto sized,
+                        network.At(length, std::numeric_limits<std::int64_t>::max()));
+    TW_RETURN_IF_ERROR(library.Resize(length));
+    const double share = seconds / static_cast<double>(lengths.size());
+    auto check = CheckedRun(sized.graph, plan, length, library, share, progress).Run();
+    if (!check.ok()) {
+      return check.status().WithContext(fmt::format("with {} = {}", network.range.name, length));
+    }
+    const std::int64_t elements = all.elements;
+    const double spent = all.seconds;
+    if (length == 1 || check->compared >= all.compared) all = *std::move(check);
+    all.elements += elements;
+    all.seconds += spent;
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<CompileCheck> CheckBySample(const Plan& plan, const CompileOptions& options,
+                                   const std::string& library_path, int set,
+                                   CheckProgress& progress) {
+  const double seconds = options.check_seconds;
   auto library = ModelLibrary::Open(library_path, set);
   if (!library.ok()) {  // code for another machine, too much memory, a library that is not here
     std::string why = library.status().message();
     if (why.starts_with(library_path + ": ")) why.erase(0, library_path.size() + 2);
     return Unsupported(why);
   }
-  if (!plan.open) return CheckedRun(plan, *library, seconds, progress).Run();
+  if (!plan.open) {
+    return CheckedRun(plan.graph, plan, 1, *library, seconds, progress).Run();
+  }
+  if (const auto& sequence = options.open->sequence) {
+    return CheckLengths(*sequence, plan, *library, seconds, progress);
+  }
   TW_RETURN_IF_ERROR(library->Resize(1));
-  TW_ASSIGN_OR_RETURN(auto check, CheckedRun(plan, *library, seconds, progress).Run());
+  TW_ASSIGN_OR_RETURN(auto check,
+                      CheckedRun(plan.graph, plan, 1, *library, seconds, progress).Run());
   TW_RETURN_IF_ERROR(CheckEntries(*library, progress));
   return check;
+}
+
+Result<VerifyReport> VerifyLength(const SequenceNetwork& network, const std::string& library_path,
+                                  CheckProgress& progress) {
+  constexpr std::int64_t kLength = 37;
+  constexpr int kThreads = 2;
+  TW_ASSIGN_OR_RETURN(auto library, ModelLibrary::Open(library_path));
+  const std::int64_t length = std::min(kLength, network.range.most);
+  TW_RETURN_IF_ERROR(library.Resize(length));
+  std::vector<Tensor> inputs;
+  for (const ModelValue& value : library.inputs()) {
+    inputs.push_back(MakeSyntheticInput(value.name, value.type, SyntheticInputRule::kRandom));
+  }
+  TW_ASSIGN_OR_RETURN(const auto source,
+                      network.At(length, std::numeric_limits<std::int64_t>::max()));
+  VerifyOptions options;
+  options.threads = kThreads;
+  options.progress = &progress;
+  return Verify(source, library, inputs, options);
 }
 
 Result<CompileCheck> CheckByCode(const Plan& plan) {

@@ -7,6 +7,7 @@
 
 #include "src/base/status.h"
 #include "src/compiler/check/check_process.h"
+#include "src/compiler/check/verify.h"
 #include "src/compiler/options/report.h"
 #include "src/compiler/plan/plan.h"
 
@@ -16,13 +17,20 @@ namespace tilewright {
 /// All elements of all results must be written. Sampled elements must equal the reference's,
 /// evaluated on the operands in memory; the first operator of each kernel gets more samples.
 ///
-/// set: the plan's shape variant in the library. seconds: time limit of the reference evaluator,
-/// after which no more elements are compared; the run itself does not count. The result names
-/// kernels that were not compared. progress: gets the kernel that runs. Errors: kInternal naming
-/// the operator that differs or leaves elements unwritten; kUnsupported if the library cannot run
-/// here; those of a run.
-Result<CompileCheck> CheckBySample(const Plan& plan, const std::string& library_path, int set,
-                                   double seconds, CheckProgress& progress);
+/// options: of the plan. set: the plan's shape variant in the library. After
+/// options.check_seconds of the reference evaluator no more elements are compared; the run itself
+/// does not count. With an open dimension, several sizes are checked. The result names kernels that
+/// were not compared. progress: gets the kernel that runs. Errors: kInternal naming the operator
+/// that differs or leaves elements unwritten; kUnsupported if the library cannot run here; those of
+/// a run.
+Result<CompileCheck> CheckBySample(const Plan& plan, const CompileOptions& options,
+                                   const std::string& library_path, int set,
+                                   CheckProgress& progress);
+
+/// Verifies a library for lengths of a sequence operator by operator, with one length whose last
+/// block of positions is partial. Errors: those of the run and of Verify.
+Result<VerifyReport> VerifyLength(const SequenceNetwork& network, const std::string& library_path,
+                                  CheckProgress& progress);
 
 /// Checks without a run that the code of every kernel writes all of its result.
 /// Errors: kInternal naming a kernel that does not.

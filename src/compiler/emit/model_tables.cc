@@ -57,7 +57,7 @@ constexpr std::string_view kRunOnDevice =
     "  %r = call i32 @TwGpuRunOnDevice(ptr @model, ptr %i, ptr %o, ptr %s)\n  ret i32 %r\n}}\n";
 static_assert(sizeof(TwPlace) == 16 && sizeof(TwValue) == 40 && sizeof(TwStep) == 96 &&
               sizeof(TwModel) == 128 && sizeof(TwOpenValue) == 32 && sizeof(TwOpenStep) == 80 &&
-              sizeof(TwOpenDimension) == 56 && sizeof(TwModelFunctions) == 40);
+              sizeof(TwOpenDimension) == 64 && sizeof(TwModelFunctions) == 40);
 
 /// Returns the number of a TwPlace's space.
 int SpaceOf(BufferSpace space) {
@@ -273,15 +273,16 @@ class IrWriter {
     const SizeRange& range = plan_.open->range;
     const std::string name = StringOf(range.name);
     text_ += fmt::format(
-        "@open = internal constant {{ ptr, i64, i64, ptr, i64, ptr, ptr }} {{ ptr {0}, i64 {1}, "
-        "i64 {2}, ptr @open_values, i64 {3}, ptr @steps, ptr @open_steps }}\n"
+        "@open = internal constant {{ ptr, i64, i64, ptr, i64, ptr, ptr, i64 }} {{ ptr {0}, i64 "
+        "{1}, "
+        "i64 {2}, ptr @open_values, i64 {3}, ptr @steps, ptr @open_steps, i64 {5} }}\n"
         "declare i32 @TwModelSetSize(ptr, ptr, i64)\n"
         "declare i32 @TwModelResize(ptr, i64)\n"
         "@tilewright_open = constant {{ ptr, ptr, ptr }} {{ ptr @open, ptr @TwModelSetSize, ptr "
         "@TwModelResize }}\n"
         "define i32 @{4}_set_size(ptr %d, i64 %n) {{\n"
         "  %r = call i32 @TwModelSetSize(ptr @model, ptr %d, i64 %n)\n  ret i32 %r\n}}\n",
-        name, range.least, range.most, open_values_.size(), options_.name);
+        name, range.least, range.most, open_values_.size(), options_.name, plan_.open->padded_to);
   }
 
   void WriteTable(const std::string& name, const std::string& type,
@@ -338,8 +339,7 @@ class IrWriter {
         "@tw_state, ptr {} }}",
         plan_.open ? TW_OPEN_MODEL_VERSION : TW_MODEL_VERSION, name, target, graph_.inputs().size(),
         graph_.outputs().size(), plan_.steps.size(), constants, plan_.constant_bytes,
-        static_cast<std::int64_t>(plan_.constant_hash),
-        plan_.arena_bytes * (plan_.open ? plan_.open->range.most : 1),
+        static_cast<std::int64_t>(plan_.constant_hash), plan_.MostArenaBytes(),
         options_.target.num_threads(), plan_.open ? "@open" : "null");
     text_ += gpu_ == nullptr ? fmt::format("@model = internal constant {}\n", model)
                              : fmt::format(
@@ -606,8 +606,8 @@ std::string ModelHeader(const Plan& plan, const CompileOptions& options) {
       "bytes. */\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
       InComment(graph.name), InComment(options.target.ToString()),
       DescribeValues(graph, graph.inputs(), "input"),
-      DescribeValues(graph, graph.outputs(), "output"),
-      plan.arena_bytes * (options.open ? options.open->range.most : 1), DescribeBound(graph));
+      DescribeValues(graph, graph.outputs(), "output"), plan.MostArenaBytes(),
+      DescribeBound(graph));
   text += SizeMacros(options, graph);
   text += kHeaderTypes;
   if (!options.parameter_path.empty()) {

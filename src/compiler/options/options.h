@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "records/package/catalog.h"
+#include "src/graph/open/sequence.h"
 #include "src/graph/open/size_range.h"
 #include "src/target/cpu.h"
 #include "src/target/target.h"
@@ -33,6 +35,8 @@ enum class CheckLevel : std::uint8_t {
 /// are computed independently (FindEntries).
 struct OpenDimension {
   SizeRange range;
+  /// Set if the entries are the positions of a sequence, which attention joins.
+  std::shared_ptr<const SequenceNetwork> sequence;
   std::map<std::string, std::size_t> axes;  ///< of values that have it: its number, by name
 };
 

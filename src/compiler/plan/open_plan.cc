@@ -11,6 +11,7 @@
 #include "src/base/math.h"
 #include "src/compiler/plan/open_program.h"
 #include "src/compiler/plan/plan.h"
+#include "src/templates/attention_schedule.h"
 
 namespace tilewright {
 namespace {
@@ -22,6 +23,7 @@ class OpenPlanner {
   }
 
   Status Run() {
+    FillTables();
     FindEntryBuffers();
     KeepSharedOperands();
     for (PlanStep& step : plan_.steps) {
@@ -48,10 +50,23 @@ class OpenPlanner {
           plan_.graph.node(inputs[static_cast<std::size_t>(buffer.index)]).name;
       open_.has_entries[i] = options_.open->axes.contains(name);
     }
+    for (const auto& [buffer, node] : plan_.tables) {
+      open_.has_entries[static_cast<std::size_t>(buffer)] = true;
+    }
     for (const PlanStep& step : plan_.steps) {
       const bool any = std::any_of(step.buffers.begin(), step.buffers.end() - 1,
                                    [&](int buffer) { return HasEntries(buffer); });
       open_.has_entries[static_cast<std::size_t>(step.buffers.back())] = any;
+    }
+  }
+
+  /// Gives the tables the rows of all positions.
+  void FillTables() {
+    for (const auto& [buffer, node] : plan_.tables) {
+      const Graph& largest = options_.open->sequence->large.graph;
+      const auto index =
+          static_cast<std::size_t>(plan_.buffers[static_cast<std::size_t>(buffer)].index);
+      plan_.constants[index] = largest.Contents(node)->Clone();
     }
   }
 
@@ -83,6 +98,7 @@ class OpenPlanner {
       open.kernels.push_back(AddProgram(step, plan_.KernelOf(call), 1));
       return Status();
     }
+    if (call.any_length) return AddAttention(step, *call.any_length, open);
     std::vector<const BlockKernel*> blocks;
     for (const BlockKernel& block : call.blocks) {
       if (Fits(step, block)) blocks.push_back(&block);
@@ -100,6 +116,20 @@ class OpenPlanner {
     for (std::int64_t size = 1; size <= open_.range.most; ++size) {
       open.choice.push_back(Choose(blocks, size));
     }
+    return Status();
+  }
+
+  /// The kernel reads and writes whole blocks of positions, for which only the arena has room.
+  Status AddAttention(const PlanStep& step, const Program& program, OpenStep& open) {
+    for (int buffer : step.buffers) {
+      const bool arena =
+          plan_.buffers[static_cast<std::size_t>(buffer)].space == BufferSpace::kArena;
+      if (HasEntries(buffer) && !arena) {
+        return Unsupported("attention that reads an input of the model or a constant of positions");
+      }
+    }
+    open_.padded_to = OpenAttentionBlock(plan_.target);
+    open.kernels.push_back(AddProgram(step, program, 1));
     return Status();
   }
 

@@ -14,7 +14,9 @@
 
 #include "src/base/strings.h"
 #include "src/compiler/plan/choose_vta_kernel.h"
+#include "src/compiler/plan/open_attention.h"
 #include "src/compiler/plan/plan_builder.h"
+#include "src/graph/open/resize.h"
 #include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
 #include "src/target/device.h"
@@ -70,6 +72,10 @@ Result<int> PlanBuilder::InputBuffer(const Workload& workload, const KernelSigna
   const KernelParameter& parameter = signature.parameters[input];
   const KernelLayouts& layouts = signature.layouts;
   std::string key;  // identifies the constant
+  if (IsTable(value) && parameter.role != ParameterRole::kData &&
+      parameter.role != ParameterRole::kBroadcast) {
+    return Unsupported("weights that depend on the position");
+  }
   switch (parameter.role) {
     case ParameterRole::kData:
       return BufferOf(value, Canonical(workload.data, {workload.data_layout, layouts.data}));
@@ -366,7 +372,29 @@ Status PlanBuilder::AddAttention(const FusedGroup& group) {
                    "attention");
 }
 
+Status PlanBuilder::AddOpenAttention(const FusedGroup& group) {
+  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, PhysicalLayout()));
+  TW_ASSIGN_OR_RETURN(auto any_length, OpenAttention(*options_.open->sequence, group, kernel.inputs,
+                                                     options_.target));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineList(kernel.operators));
+  TW_ASSIGN_OR_RETURN(const auto schedule, FixedSchedule(std::move(compute), options_.target));
+  TW_ASSIGN_OR_RETURN(auto program, Lower(schedule, "kernel"));
+  PlanStep step;
+  step.report.op = "attention";
+  step.report.macs = any_length.macs_of_position;
+  TW_RETURN_IF_ERROR(
+      AddListed(group, PhysicalLayout(), kernel, std::move(program), std::move(step), "attention"));
+  std::get<KernelStep>(plan_.steps.back().action).any_length = std::move(any_length.program);
+  return Status();
+}
+
 Status PlanBuilder::AddJoined(const JoinedGroups& joined) {
+  if (options_.open && options_.open->sequence != nullptr) {
+    const Status open = AddOpenAttention(joined.whole);
+    if (open.code() != StatusCode::kUnsupported) return open;
+    return AboutValue(graph_, joined.whole.output, options_.open->range,
+                      Unsupported("is attention that " + open.message()));
+  }
   const Status status = AddAttention(joined.whole);
   if (status.ok() || status.code() != StatusCode::kUnsupported) return status;
   for (std::size_t part : joined.parts) TW_RETURN_IF_ERROR(AddGroup(part));
@@ -421,7 +449,11 @@ Status PlanBuilder::FinishOutputs() {
     const int node = graph_.outputs()[i];
     TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(node, PhysicalLayout()));
     PlanBuffer& memory = plan_.buffers[static_cast<std::size_t>(buffer)];
-    if (memory.space == BufferSpace::kArena && memory.whole < 0 && !HasParts(buffer)) {
+    const bool padded = std::ranges::any_of(plan_.steps, [&](const PlanStep& step) {
+      return step.buffers.back() == buffer && step.kernel() != nullptr &&
+             step.kernel()->any_length.has_value();
+    });
+    if (memory.space == BufferSpace::kArena && memory.whole < 0 && !HasParts(buffer) && !padded) {
       memory.space = BufferSpace::kOutput;
       memory.index = static_cast<int>(i);
       continue;

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "src/base/math.h"
 #include "src/compiler/options/options.h"
 #include "src/compiler/options/report.h"
 #include "src/compiler/plan/physical_layout.h"
@@ -56,6 +58,8 @@ struct KernelStep {
   std::int64_t winograd_kernel = 0;  ///< rows of the convolution's kernel, with tiles
   /// For MakeOpenPlan; the kernel of one entry is the first.
   std::vector<BlockKernel> blocks = {};
+  /// For MakeOpenPlan: the kernel for any length of a sequence, which is its first parameter.
+  std::optional<Program> any_length = {};
 };
 /// A device that leaves operators to the host computes the value.
 struct StreamStep {
@@ -101,6 +105,8 @@ struct OpenPlan {
   std::vector<Program> kernels;
   std::vector<OpenStep> steps;    ///< of the plan, in order
   std::vector<bool> has_entries;  ///< by buffer of the plan: it is larger by each entry
+  /// Tensors in the arena have room for a multiple of this many entries.
+  std::int64_t padded_to = 1;
 };
 
 /// A model as kernels, memory and a list of steps: the input of code generation.
@@ -117,7 +123,13 @@ struct Plan {
   std::uint64_t constant_hash = 0;  ///< of the constants; 0 while they are part of the library
   int transforms = 0;
   LayoutReport layouts;
+  std::map<int, int> tables;     ///< constants with entries: the node, by buffer
   std::optional<OpenPlan> open;  ///< set by MakeOpenPlan
+
+  /// Returns the bytes of the arena for the largest size.
+  std::int64_t MostArenaBytes() const {
+    return arena_bytes * (open ? RoundUp(open->range.most, open->padded_to) : 1);
+  }
 
   const Program& KernelOf(const KernelStep& step) const {
     return kernels[static_cast<std::size_t>(step.kernel)];

@@ -85,6 +85,8 @@ class PlanBuilder {
   Status AddJoined(const JoinedGroups& joined);
   /// Errors: kUnsupported if the groups cannot be one kernel.
   Status AddAttention(const FusedGroup& group);
+  /// Adds attention over an open number of positions. Errors: kUnsupported with the reason.
+  Status AddOpenAttention(const FusedGroup& group);
   PhysicalLayout LayoutWithoutAnchor(const FusedGroup& group) const;
 
   // Groups without a step: their values are parts of one another's memory (plan_parts.cc).
@@ -136,6 +138,8 @@ class PlanBuilder {
   Result<int> PackConstant(int node, const PhysicalLayout& layouts,
                            const std::vector<std::int64_t>& shape);
   Result<int> AddTransform(int node, const Stored& from, const PhysicalLayout& to);
+  /// Returns true for a constant with elements for each position of an open sequence.
+  bool IsTable(int node) const;
   const Stored* Find(int node, const PhysicalLayout& layouts) const;
   int AddBuffer(BufferSpace space, std::int64_t bytes, int index = 0);
   /// Returns the buffer of a constant with these contents, for all constants of this key.

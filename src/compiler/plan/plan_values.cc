@@ -89,6 +89,11 @@ int PlanBuilder::AddConstant(const std::string& key, Tensor contents) {
   return buffer;
 }
 
+bool PlanBuilder::IsTable(int node) const {
+  return options_.open && options_.open->sequence != nullptr &&
+         options_.open->sequence->tables.contains(graph_.node(node).name);
+}
+
 void PlanBuilder::Store(int node, const PhysicalLayout& layouts, int buffer) {
   stored_[static_cast<std::size_t>(node)].push_back({layouts, buffer});
 }
@@ -186,6 +191,15 @@ Result<int> PlanBuilder::PackConstant(int node, const PhysicalLayout& layouts,
   const Tensor* contents = graph_.Contents(node);
   if (contents == nullptr) {
     return InvalidArgument("constant " + graph_.node(node).name + " has no contents");
+  }
+  if (IsTable(node)) {
+    if (!layouts.is_logical()) return Unsupported("a constant of positions in another layout");
+    const int buffer = AddBuffer(BufferSpace::kConstant, contents->bytes(),
+                                 static_cast<int>(plan_.constants.size()));
+    plan_.constants.push_back(contents->Clone());
+    plan_.tables.emplace(buffer, node);
+    constant_buffers_.emplace(key, buffer);
+    return buffer;
   }
   Tensor packed = contents->Clone();
   if (!layouts.is_logical()) {

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "src/base/printable.h"
+#include "src/graph/open/resize.h"
 #include "src/ir/fold.h"
 #include "src/ir/visit.h"
 #include "src/tensor/compute/compute.h"
@@ -217,14 +218,28 @@ class EntryCheck {
   /// loops: reads the operators' loops; else compares types, attributes and constants alone.
   EntryCheck(const Graph& entry, const Graph& many, std::int64_t size, const SizeRange& range,
              bool loops)
-      : entry_(entry), many_(many), size_(size), range_(range), loops_(loops) {}
+      : entry_(entry),
+        many_(many),
+        size_(size),
+        range_(range),
+        loops_(loops),
+        whole_(entry.nodes().size(), nullptr) {}
+
+  /// Takes the operators of a group as one, which may join entries.
+  void Join(const FusedGroup& group) {
+    for (int id : group.nodes) whole_[static_cast<std::size_t>(id)] = &group;
+  }
 
   Status Run() {
     if (entry_.size() != many_.size() || entry_.outputs() != many_.outputs()) {
       return Unsupported(Name() + ": the network has other operators at other sizes");
     }
     depends_.assign(static_cast<std::size_t>(entry_.size()), false);
-    for (int id = 0; id < entry_.size(); ++id) TW_RETURN_IF_ERROR(At(id, CheckNode(id)));
+    for (int id = 0; id < entry_.size(); ++id) {
+      const FusedGroup* whole = whole_[static_cast<std::size_t>(id)];
+      if (whole != nullptr && id != whole->output) continue;
+      TW_RETURN_IF_ERROR(At(id, CheckNode(id)));
+    }
     for (int id : entry_.outputs()) {
       if (axes_.contains(id) && !depends_[static_cast<std::size_t>(id)]) {
         TW_RETURN_IF_ERROR(At(id, Unsupported("depends on no input that has it")));
@@ -245,12 +260,7 @@ class EntryCheck {
  private:
   std::string Name() const { return "--dim " + range_.ToString(); }
 
-  Status At(int id, const Status& status) const {
-    if (status.ok() || status.code() != StatusCode::kUnsupported) return status;
-    return Unsupported(fmt::format("{}: {} {}; give one size, or several (--dim {}=1,8)", Name(),
-                                   Printable(entry_.DescribeOrigin(id)), status.message(),
-                                   Printable(range_.name)));
-  }
+  Status At(int id, const Status& status) const { return AboutValue(entry_, id, range_, status); }
 
   Status CheckNode(int id) {
     const Node &one = entry_.node(id), &many = many_.node(id);
@@ -267,12 +277,22 @@ class EntryCheck {
         return status.WithContext(Name() + ": " + Printable(entry_.DescribeOrigin(id)));
       }
     }
+    if (const FusedGroup* whole = whole_[static_cast<std::size_t>(id)]) {
+      return CheckWhole(*whole, axis.has_value());
+    }
     if (one.kind == NodeKind::kInput) {
       depends_[static_cast<std::size_t>(id)] = axis.has_value();
       return Status();
     }
     return one.kind == NodeKind::kConstant ? CheckConstant(id, axis.has_value())
                                            : CheckOperator(id, axis.has_value());
+  }
+
+  Status CheckWhole(const FusedGroup& whole, bool has_axis) {
+    const bool depends = std::ranges::any_of(
+        whole.inputs, [&](int input) { return depends_[static_cast<std::size_t>(input)]; });
+    depends_[static_cast<std::size_t>(whole.output)] = depends;
+    return depends && !has_axis ? Unsupported("joins its entries") : Status();
   }
 
   /// A constant with the dimension repeats the constant of one entry.
@@ -335,24 +355,33 @@ class EntryCheck {
   std::int64_t size_;
   const SizeRange& range_;
   bool loops_;
-  std::map<int, EntryAxis> axes_;  // by node
-  std::vector<bool> depends_;      // by node: on an input with the dimension
+  std::map<int, EntryAxis> axes_;         // by node
+  std::vector<bool> depends_;             // by node: on an input with the dimension
+  std::vector<const FusedGroup*> whole_;  // by node: the group taken as one operator; or null
 };
 
 }  // namespace
 
-Result<std::map<std::string, std::size_t>> FindEntries(const Graph& entry, const ReadAtSize& read,
-                                                       const SizeRange& range) {
+Result<std::map<std::string, std::size_t>> EntriesOf(const Graph& entry, const ReadAtSize& read,
+                                                     const SizeRange& range,
+                                                     std::span<const JoinedGroups> joined) {
   std::map<std::string, std::size_t> axes;
   for (const std::int64_t size : kProbedSizes) {
     TW_ASSIGN_OR_RETURN(const auto many, read(size));
     EntryCheck check(entry, many, size, range, /*loops=*/true);
+    for (const JoinedGroups& groups : joined) check.Join(groups.whole);
     TW_RETURN_IF_ERROR(check.Run());
     if (!check.HasInput()) {
       return InvalidArgument("--dim " + range.ToString() + ": no input has this dimension");
     }
     axes = check.Axes();
   }
+  return axes;
+}
+
+Result<std::map<std::string, std::size_t>> FindEntries(const Graph& entry, const ReadAtSize& read,
+                                                       const SizeRange& range) {
+  TW_ASSIGN_OR_RETURN(auto axes, EntriesOf(entry, read, range, {}));
   // Shapes can have limits above the probed sizes (a slice up to the lesser of N and 8).
   for (const std::int64_t size : {range.least, range.most}) {
     if (size <= *std::ranges::max_element(kProbedSizes)) continue;

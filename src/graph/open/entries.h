@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 
 #include "src/base/status.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/open/size_range.h"
+#include "src/graph/passes/passes.h"
 
 namespace tilewright {
 
@@ -30,5 +32,12 @@ using ReadAtSize = std::function<Result<Graph>(std::int64_t size)>;
 /// has the dimension, or if a tensor of the largest size exceeds a limit of graphs.
 Result<std::map<std::string, std::size_t>> FindEntries(const Graph& entry, const ReadAtSize& read,
                                                        const SizeRange& range);
+
+/// As FindEntries, of the probed sizes alone. Each of `joined` is taken as one operator that may
+/// join entries; only its operands and its result must have the dimension outermost. read: makes
+/// the graphs, whose constants need no contents.
+Result<std::map<std::string, std::size_t>> EntriesOf(const Graph& entry, const ReadAtSize& read,
+                                                     const SizeRange& range,
+                                                     std::span<const JoinedGroups> joined);
 
 }  // namespace tilewright

@@ -1,0 +1,50 @@
+// Libraries with an open dimension.
+
+#include <memory>
+#include <utility>
+
+#include "src/compiler/compile.h"
+#include "src/target/device.h"
+
+namespace tilewright {
+namespace {
+
+/// Finds what the open dimension is one of: entries, or positions of a sequence with attention.
+Result<OpenDimension> FindOpenDimension(const Graph& entry, const ReadAtSize& read,
+                                        const SizeRange& range, const CompileOptions& options) {
+  OpenDimension open;
+  open.range = range;
+  auto entries = FindEntries(entry, read, range);
+  if (entries.ok()) {
+    open.axes = *std::move(entries);
+    return open;
+  }
+  if (entries.status().code() != StatusCode::kUnsupported) return entries.status();
+  auto sequence = FindSequence(read, range, options.target, options.fuse_residuals);
+  if (sequence.status().code() == StatusCode::kUnsupported) return sequence.status();
+  if (!sequence.ok() || sequence->attention.empty()) return entries.status();
+  open.axes = sequence->axes;
+  open.sequence = std::make_shared<const SequenceNetwork>(*std::move(sequence));
+  return open;
+}
+
+}  // namespace
+
+Result<CompiledModel> CompileOpen(Graph entry, const ReadAtSize& read, const SizeRange& range,
+                                  const CompileOptions& given, const std::string& library_path) {
+  const std::string option = "--dim " + range.ToString();
+  if (!given.parameter_path.empty() || given.autotvm.has_value() ||
+      !DeviceTraitsOf(given.target).machine_code) {
+    return Unsupported(option +
+                       ": a range needs a library for a CPU with its constants in it, and records "
+                       "of its own; expected one size");
+  }
+  CompileOptions options = given;
+  options.open.emplace();
+  TW_ASSIGN_OR_RETURN(*options.open, FindOpenDimension(entry, read, range, given));
+  std::erase(entry.binding_options, "--dim " + range.name + "=1");
+  entry.binding_options.push_back(option);
+  return Compile(std::move(entry), options, library_path);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,234 @@
+// One library for a range of lengths of a sequence with attention: the results of every length
+// against the reference at that length, and what such a library refuses.
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <functional>
+
+#include "src/compiler/check/verify.h"
+#include "src/graph/ir/evaluate.h"
+#include "src/graph/open/sequence.h"
+#include "src/tensor/reference/reference.h"
+#include "tests/compiler/library_fixture.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+// The packed keys of a few blocks of positions are local, those of more are not.
+constexpr std::int64_t kWidth = 64, kHeads = 2, kMaxLength = 75;
+
+/// Variants of the network, each with something that a library cannot have.
+enum class Variant : std::uint8_t {
+  kEncoder,
+  kSumOfScores,     ///< divided by their sum before the softmax
+  kChangedChances,  ///< multiplied after the softmax
+  kMean,            ///< over all positions, at the end
+  kBiases,          ///< a constant for each pair of positions
+};
+
+/// Builder of an encoder for sequences of one length.
+class EncoderAt {
+ public:
+  EncoderAt(std::int64_t length, Variant variant) : length_(length), variant_(variant) {}
+
+  Graph Run() {
+    graph_.name = "encoder";
+    const int words = graph_.AddInput("words", {{1, length_, kWidth}, kFloat32});
+    const int mask = graph_.AddInput("mask", {{1, length_}, kFloat32});
+    const int x = Op("placed", OpKind::kAdd, {words, Table("places", {1, length_, kWidth}, 1)});
+    const int unseen = Op("unseen", OpKind::kSub, {Scalar("one", 1), mask});
+    const int bias = Op("bias", OpKind::kMul, {unseen, Scalar("lowest", -100)});
+    int y = Normalized("norm1", Op("sum1", OpKind::kAdd, {Attention(x, bias), x}));
+    const int wide = Dense("wide", Reshaped("rows", y, {length_, kWidth}), 2 * kWidth, kWidth);
+    const int narrow = Dense("narrow", Op("gelu", OpKind::kTanh, {wide}), kWidth, 2 * kWidth);
+    const int back = Reshaped("back", narrow, {1, length_, kWidth});
+    y = Normalized("norm2", Op("sum2", OpKind::kAdd, {back, y}));
+    if (variant_ == Variant::kMean) y = Mean("mean", y, 1);
+    graph_.SetOutputs({y});
+    return std::move(graph_);
+  }
+
+ private:
+  int Op(const std::string& name, Operator op, std::vector<int> inputs) {
+    const auto id = graph_.AddOperator(name, std::move(op), std::move(inputs));
+    EXPECT_TRUE(id.ok()) << id.status().message();
+    return id.ok() ? *id : 0;
+  }
+  int Op(const std::string& name, OpKind kind, std::vector<int> inputs) {
+    return Op(name, Operator{kind, {}}, std::move(inputs));
+  }
+  int Scalar(const std::string& name, double value) {
+    Tensor contents(TensorType{{1}, kFloat32});
+    contents.Set(0, value);
+    return graph_.AddConstant(name, std::move(contents));
+  }
+  /// A constant whose elements do not depend on its size.
+  int Table(const std::string& name, std::vector<std::int64_t> shape, double scale) {
+    Tensor contents(TensorType{std::move(shape), kFloat32});
+    for (std::int64_t i = 0; i < contents.elements(); ++i) {
+      contents.Set(i, scale * std::sin(static_cast<double>(i * i % 997) + scale));
+    }
+    return graph_.AddConstant(name, std::move(contents));
+  }
+  int Reshaped(const std::string& name, int x, std::vector<std::int64_t> shape) {
+    Operator op{OpKind::kReshape, {}};
+    op.attributes.new_shape = std::move(shape);
+    return Op(name, std::move(op), {x});
+  }
+  int Turned(const std::string& name, int x, std::vector<std::int64_t> axes) {
+    Operator op{OpKind::kTranspose, {}};
+    op.attributes.axes = std::move(axes);
+    return Op(name, std::move(op), {x});
+  }
+  int Mean(const std::string& name, int x, std::int64_t axis) {
+    Operator op{OpKind::kReduceMean, {}};
+    op.attributes.axes = {axis};
+    op.attributes.keepdims = true;
+    return Op(name, std::move(op), {x});
+  }
+  int Dense(const std::string& name, int x, std::int64_t out, std::int64_t in) {
+    const double scale = 1 / std::sqrt(static_cast<double>(in));
+    const int product =
+        Op(name + "_product", OpKind::kDense, {x, Table(name + "_w", {out, in}, scale)});
+    return Op(name, OpKind::kAdd, {product, Table(name + "_b", {out}, 0.1)});
+  }
+  int Normalized(const std::string& name, int x) {
+    const int centred = Op(name + "_c", OpKind::kSub, {x, Mean(name + "_m", x, 2)});
+    const int square = Op(name + "_s", OpKind::kMul, {centred, centred});
+    const int safe =
+        Op(name + "_a", OpKind::kAdd, {Mean(name + "_v", square, 2), Scalar(name + "_e", 1e-5)});
+    return Op(name, OpKind::kDiv, {centred, Op(name + "_r", OpKind::kSqrt, {safe})});
+  }
+  int Heads(const std::string& name, int x, std::vector<std::int64_t> axes) {
+    constexpr std::int64_t kEach = kWidth / kHeads;
+    const int parts =
+        Reshaped(name + "_parts", Dense(name, x, kWidth, kWidth), {length_, kHeads, kEach});
+    return Turned(name + "_turned", parts, std::move(axes));
+  }
+  int Attention(int x, int bias) {
+    const int rows = Reshaped("x_rows", x, {length_, kWidth});
+    const int q = Heads("q", rows, {1, 0, 2}), k = Heads("k", rows, {1, 0, 2});
+    const int v = Heads("v", rows, {1, 2, 0});
+    int scores = Op("scores", OpKind::kBatchMatmul, {q, k});
+    scores = Op("scaled", OpKind::kMul, {scores, Scalar("scale", 0.25)});
+    scores = Op("masked", OpKind::kAdd, {scores, Reshaped("bias3", bias, {1, 1, length_})});
+    if (variant_ == Variant::kBiases) {
+      scores = Op("biased", OpKind::kAdd, {scores, Table("biases", {1, length_, length_}, 1)});
+    }
+    if (variant_ == Variant::kSumOfScores) {
+      scores = Op("centred", OpKind::kSub, {scores, Mean("mean_score", scores, 2)});
+    }
+    Operator softmax{OpKind::kSoftmax, {}};
+    softmax.attributes.axis = -1;
+    int chances = Op("chances", softmax, {scores});
+    if (variant_ == Variant::kChangedChances) {
+      chances = Op("changed", OpKind::kAdd, {chances, Scalar("more", 0.5)});
+    }
+    const int seen = Op("seen", OpKind::kBatchMatmul, {chances, v});
+    const int joined =
+        Reshaped("joined", Turned("seen_turned", seen, {1, 0, 2}), {length_, kWidth});
+    return Reshaped("out3", Dense("out", joined, kWidth, kWidth), {1, length_, kWidth});
+  }
+
+  Graph graph_;
+  std::int64_t length_;
+  Variant variant_;
+};
+
+class OpenLengths : public Library {
+ protected:
+  static Graph At(std::int64_t length, Variant variant = Variant::kEncoder) {
+    return EncoderAt(length, variant).Run();
+  }
+  Result<CompiledModel> CompileFor(SizeRange range, Variant variant = Variant::kEncoder) const {
+    const auto read = [&](std::int64_t length) { return Result<Graph>(At(length, variant)); };
+    return CompileOpen(At(1, variant), read, range, options_, Path("open.so"));
+  }
+  std::string RefusalOf(Variant variant) const {
+    const auto compiled = CompileFor({"seq", 1, kMaxLength}, variant);
+    EXPECT_EQ(compiled.status().code(), StatusCode::kUnsupported) << compiled.status().message();
+    return compiled.status().message();
+  }
+  /// Compares the outputs of a library with those of the reference for the model of that length.
+  static void ExpectRight(ModelLibrary& library, std::int64_t length) {
+    SCOPED_TRACE(length);
+    const Graph graph = At(length);
+    ASSERT_TRUE(library.SetSize("seq", length).ok());
+    const std::vector<Tensor> inputs = Inputs(graph);
+    const auto outputs = library.Run(inputs);
+    ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+    const auto expected = EvaluateGraph(graph, inputs, KeepValues::kOutputs, 1);
+    ASSERT_TRUE(expected.ok()) << expected.status().message();
+    ASSERT_EQ((*outputs)[0].shape(), (*expected)[0].shape());
+    const Comparison comparison = Compare((*outputs)[0], (*expected)[0], 1e-4);
+    EXPECT_TRUE(comparison.ok) << "element " << comparison.first_bad << ", error "
+                               << comparison.max_abs_error;
+  }
+  void ExpectAllLengthsRight(const std::string& target) {
+    options_.target = *Target::Parse(target);
+    const auto compiled = CompileFor({"seq", 1, kMaxLength});
+    ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+    EXPECT_EQ(std::ranges::count(compiled->operators, "attention", &OperatorReport::op), 1);
+    auto library = ModelLibrary::Open(Path("open.so"));
+    ASSERT_TRUE(library.ok()) << library.status().message();
+    for (std::int64_t length = 1; length <= kMaxLength; ++length) ExpectRight(*library, length);
+    for (std::int64_t length : {kMaxLength, std::int64_t{3}, std::int64_t{33}, std::int64_t{32}}) {
+      ExpectRight(*library, length);  // what longer ones left in memory has no influence
+    }
+  }
+};
+
+TEST_F(OpenLengths, ResultsOfEveryLengthAreTheReferences) { ExpectAllLengthsRight("native"); }
+TEST_F(OpenLengths, ThreadsShareHeadsAndRows) { ExpectAllLengthsRight("native -num-threads=2"); }
+
+TEST_F(OpenLengths, OperatorsAgreeWithTheReferenceAtALength) {
+  ASSERT_TRUE(CompileFor({"seq", 1, kMaxLength}).ok());
+  auto library = ModelLibrary::Open(Path("open.so"));
+  ASSERT_TRUE(library.ok());
+  for (std::int64_t length : {2, 37}) {
+    Graph graph = At(length);
+    ASSERT_TRUE(library->FitSize(ValuesOf(graph, graph.inputs())).ok());
+    const std::vector<Tensor> inputs = Inputs(graph);
+    const auto report = Verify(*PartitionLike(std::move(graph), *library), *library, inputs, {});
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_TRUE(report->ok()) << report->Summary();
+  }
+}
+
+TEST_F(OpenLengths, AllOperatorsCanBeChecked) {
+  options_.check = CheckLevel::kAll;
+  const auto compiled = CompileFor({"seq", 1, kMaxLength});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  EXPECT_EQ(compiled->check.compared, compiled->check.operators);
+}
+
+TEST_F(OpenLengths, OtherLengthsAreRefusedBeforeARun) {
+  const auto compiled = CompileFor({"seq", 3, 40});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  auto library = ModelLibrary::Open(Path("open.so"));
+  ASSERT_TRUE(library.ok());
+  EXPECT_EQ(library->inputs()[1].type.shape, (std::vector<std::int64_t>{1, 3}));
+  for (std::int64_t length : {0, -1, 2, 41}) {
+    EXPECT_THAT(library->SetSize("seq", length).message(), HasSubstr("from 3 to 40")) << length;
+  }
+  ExpectRight(*library, 3);
+  ExpectRight(*library, 40);
+}
+
+TEST_F(OpenLengths, RangesOfTwoLengthsAreRefused) {
+  EXPECT_EQ(CompileFor({"seq", 1, 2}).status().code(), StatusCode::kUnsupported);
+}
+
+TEST_F(OpenLengths, OperatorsAcrossPositionsAreRefusedByName) {
+  EXPECT_THAT(RefusalOf(Variant::kSumOfScores),
+              HasSubstr("--dim seq=1..75: value seen_turned is attention that has a reduce_mean"));
+  EXPECT_THAT(RefusalOf(Variant::kChangedChances), HasSubstr("changes the result of its softmax"));
+  EXPECT_THAT(RefusalOf(Variant::kMean), HasSubstr("mean joins its entries"));
+  EXPECT_THAT(RefusalOf(Variant::kBiases), HasSubstr("biases is a constant that depends on it"));
+}
+
+}  // namespace
+}  // namespace tilewright
