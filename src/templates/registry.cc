@@ -7,6 +7,7 @@
 #include "src/base/plugin_key.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
+#include "src/templates/arm/templates.h"
 #include "src/templates/auto/templates.h"
 #include "src/templates/cpu/templates.h"
 #include "src/templates/cuda/templates.h"
@@ -27,6 +28,7 @@ TemplateEntry LoopTemplate(std::string_view key, int version, std::string_view d
 TemplateRegistry TemplateRegistry::BuiltIn() {
   TemplateRegistry registry;
   for (const std::span<const TemplateMaker> makers : {std::span<const TemplateMaker>(kCpuTemplates),
+                                                      {kArmTemplates},
                                                       {kCudaTemplates},
                                                       {kVtaTemplates},
                                                       {kAutoTemplates}}) {

@@ -24,6 +24,9 @@ using GpuExecutor =
 /// Sets the function that executes later CUDA kernels instead of the SIMT emulator; empty: the
 /// emulator again. Not thread-safe.
 void ExecuteGpuKernelsBy(GpuExecutor executor);
+/// Sets the function that executes later kernels for CPUs of another architecture, which otherwise
+/// do not load. Not thread-safe.
+void ExecuteForeignKernelsBy(GpuExecutor executor);
 
 /// Compiles the schedule and runs it on this machine with the number of threads of the target;
 /// `arguments` are the parameters, the result last. Errors: those of each step.
