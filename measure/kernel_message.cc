@@ -43,6 +43,12 @@ static void Describe(auto& fields, DescribedAs<KernelParameter> auto& parameter)
   Describe(fields, parameter.type);
 }
 
+static void Describe(auto& fields, DescribedAs<SpatialPack> auto& pack) {
+  fields("channels", pack.channels);
+  fields("rows", pack.rows);
+  fields("columns", pack.columns);
+}
+
 static void Describe(auto& fields, DescribedAs<KernelLayouts> auto& layouts) {
   fields("data", layouts.data);
   fields("weight", layouts.weight);
@@ -50,6 +56,7 @@ static void Describe(auto& fields, DescribedAs<KernelLayouts> auto& layouts) {
   fields("multiply", layouts.multiply_dtype, OptionalDataTypeCodec());
   fields("shift", layouts.shift_data);
   fields("winograd", layouts.winograd_tile);
+  fields.Optional("pack", layouts.spatial_pack != SpatialPack(), layouts.spatial_pack);
 }
 
 static void Describe(auto& fields, DescribedAs<GridLaunch> auto& launch) {

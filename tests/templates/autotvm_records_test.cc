@@ -1,10 +1,13 @@
 // The public AutoTVM packages. For x86, each record is a point of Tilewright's space with the
 // recorded index, and can be applied. For CUDA, each record of a template of Tilewright becomes a
-// launch within the limits of its device.
+// launch within the limits of its device. For Arm, each record is a point of the space and becomes
+// loops for its target.
 
 #include <gtest/gtest.h>
 
+#include "records/autotvm/task.h"
 #include "records/autotvm/tuple.h"
+#include "records/imported.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
@@ -19,10 +22,11 @@
 namespace tilewright {
 namespace {
 
-/// A log and its number of records.
+/// A log, and numbers of its records.
 struct RecordLog {
   const char* name;
   int records, malformed = 0;
+  int edited = 0;  ///< whose index is not that of their values
 };
 void PrintTo(const RecordLog& log, std::ostream* out) { *out << log.name; }
 
@@ -144,6 +148,55 @@ INSTANTIATE_TEST_SUITE_P(Own, AutotvmCudaLog, testing::Values(RecordLog{"own_cud
 INSTANTIATE_TEST_SUITE_P(Shared,
                          AutotvmCudaLog,  // direct, Winograd, depthwise, batched, transposed
                          testing::Values(RecordLog{"cuda_v0.10", 600 + 95 + 97 + 18 + 13, 1}));
+
+class AutotvmArmLog : public testing::TestWithParam<RecordLog> {};
+
+/// Returns the candidate that AutoTVM's rule serves for a line.
+Result<Candidate> CandidateOf(const records::LogLine& line) {
+  TW_ASSIGN_OR_RETURN(const auto input, records::ParseAutotvmInput(line));
+  records::ImportedRecord record;
+  record.task = input.task.name;
+  record.workload_key = input.task.workload ? input.task.workload->Key() : "";
+  record.tuple = input.task.tuple;
+  record.target = input.target.text;
+  record.index = line.index;
+  line.AppendEntities(record.entities, records::LogLine::Style::kCompact);
+  return records::CandidateOfImported(BuiltInTemplates(), record, input.target.target);
+}
+
+TEST_P(AutotvmArmLog, EveryRecordIsAPointOfOurSpaceAndBecomesLoops) {
+  const std::string path = DataFile(std::string("tophub/") + GetParam().name + ".log");
+  if (!FileExists(path)) GTEST_SKIP() << "needs " << path;
+  auto text = ReadFile(path);
+  ASSERT_TRUE(text.ok());
+  constexpr int kCompiledEvery = 100;  // bench/tophub_arm_bench compiles all of them
+  int records = 0, edited = 0;
+  records::LogLine record;
+  for (const std::string& line : Split(*text, '\n')) {
+    if (line.empty() || line[0] == '#') continue;
+    SCOPED_TRACE(line);
+    ASSERT_TRUE(records::ParseLogLine(line, record).ok());
+    const auto candidate = CandidateOf(record);
+    ASSERT_TRUE(candidate.ok()) << candidate.status().message();
+    edited += candidate->config.index == record.index ? 0 : 1;
+    const Task& task = candidate->task;
+    const TemplateEntry* entry = BuiltInTemplates().Find(candidate->template_key);
+    auto kernel = entry->apply(task.workload, {}, task.target, candidate->config);
+    ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+    auto program = Lower(kernel->schedule, "kernel");
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    if (records % kCompiledEvery == 0) {
+      auto object = Generate({*program}, task.target, Emit::kObject);
+      EXPECT_TRUE(object.ok()) << object.status().message();
+    }
+    ++records;
+  }
+  EXPECT_EQ(records, GetParam().records);
+  EXPECT_EQ(edited, GetParam().edited);
+}
+INSTANTIATE_TEST_SUITE_P(Own, AutotvmArmLog, testing::Values(RecordLog{"own_arm", 4}));
+INSTANTIATE_TEST_SUITE_P(Shared, AutotvmArmLog,
+                         testing::Values(RecordLog{"arm_cpu_v0.08", 1164, 0, 2}));
 
 }  // namespace
 }  // namespace tilewright

@@ -51,6 +51,9 @@ std::vector<std::string> TargetsOf(const TemplateEntry& entry) {
   if (LibraryOfTemplate(entry.key) != nullptr) {
     return {"native -libs=dnnl", "native -libs=dnnl -num-threads=2"};
   }
+  if (entry.key.ends_with(".arm_cpu")) {
+    return {"native -device=arm_cpu", "native -device=arm_cpu -num-threads=2"};
+  }
   std::vector<std::string> targets = {"native", "native -num-threads=2"};
   if (FeaturesOf(*Target::Parse("native"))->avx2) targets.push_back("llvm -mcpu=core-avx2");
   return targets;

@@ -12,6 +12,7 @@
 #include "src/runtime/loader.h"
 #include "src/runtime/thread_pool.h"
 #include "src/schedule/lower/lower.h"
+#include "src/target/cpu.h"
 #include "src/target/device.h"
 #include "src/templates/limits.h"
 #include "src/tensor/compute/kernel_signature.h"
@@ -56,20 +57,23 @@ Result<Tensor> RunInSimt(const Program& program, const Target& target,
   return std::move(arguments.back());
 }
 
-GpuExecutor gpu_executor;
+GpuExecutor gpu_executor, foreign_executor;
 ObjectMaker object_maker;
 
-Result<Tensor> RunByExecutor(const Program& program, const Target& target,
-                             std::vector<Tensor>& arguments) {
+Result<Tensor> RunBy(const GpuExecutor& executor, const Program& program, const Target& target,
+                     std::vector<Tensor>& arguments) {
   (void)Prepare(arguments);
-  TW_RETURN_IF_ERROR(gpu_executor(program, target, arguments));
+  TW_RETURN_IF_ERROR(executor(program, target, arguments));
   return std::move(arguments.back());
 }
 
 Result<Tensor> Run(const Program& program, const Target& target, std::vector<Tensor>& arguments) {
   if (DeviceTraitsOf(target).launches_grids) {
-    return gpu_executor ? RunByExecutor(program, target, arguments)
+    return gpu_executor ? RunBy(gpu_executor, program, target, arguments)
                         : RunInSimt(program, target, arguments);
+  }
+  if (foreign_executor && ArchitectureOf(target) != HostArchitecture()) {
+    return RunBy(foreign_executor, program, target, arguments);
   }
   auto object =
       object_maker ? object_maker(program, target) : Generate({program}, target, Emit::kObject);
@@ -95,6 +99,7 @@ Result<Tensor> Run(const Program& program, const Target& target, std::vector<Ten
 void MakeObjectsBy(ObjectMaker maker) { object_maker = std::move(maker); }
 
 void ExecuteGpuKernelsBy(GpuExecutor executor) { gpu_executor = std::move(executor); }
+void ExecuteForeignKernelsBy(GpuExecutor executor) { foreign_executor = std::move(executor); }
 
 AnchorData MakeAnchorData(const Workload& w, const Epilogue& epilogue, std::uint64_t seed) {
   Random random(seed);

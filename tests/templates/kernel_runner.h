@@ -24,6 +24,9 @@ using GpuExecutor =
 /// Sets the function that executes later CUDA kernels instead of the SIMT emulator; empty: the
 /// emulator again. Not thread-safe.
 void ExecuteGpuKernelsBy(GpuExecutor executor);
+/// Sets the function that executes later kernels for CPUs of another architecture, which otherwise
+/// do not load. Not thread-safe.
+void ExecuteForeignKernelsBy(GpuExecutor executor);
 
 /// Makes the object of a kernel for a CPU.
 using ObjectMaker = std::function<Result<std::string>(const Program&, const Target&)>;

@@ -132,6 +132,8 @@ TEST(ScheduleTextTest, EveryTemplateIsWrittenAsText) {
       {"llvm -mcpu=cascadelake",  // reads its operands twice
        "expression(input x0:float32[64,16];input x1:float32[40,16];t0[i0:64,i1:40]=sum(r0:16)(x0["
        "i0,r0]-x1[i1,r0])*(x0[i0,r0]-x1[i1,r0]))"},
+      {"llvm -device=arm_cpu -mtriple=aarch64-linux-gnu -num-threads=2",
+       "conv2d(float32[1,12,8,8]NCHW,float32[16,12,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32"},
       {"cuda -arch=sm_80",
        "conv2d(float32[1,32,14,14]NCHW,float32[64,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32"},
       {"cuda -arch=sm_80", "dense(float16[64,64]MK,float16[64,64]NK)->float32"},
@@ -167,6 +169,8 @@ TEST(ScheduleTextTest, EveryTemplateIsWrittenAsText) {
   }
   EXPECT_GT(written.size(), 22u);
   EXPECT_GT(written["auto.cuda/mma"], 0);  // its factors are transposed
+  EXPECT_GT(written["conv2d_nchw_spatial_pack.arm_cpu"], 0);
+  EXPECT_GT(written["conv2d_nchw_winograd.arm_cpu"], 0);
 }
 
 TEST(ScheduleTextTest, NameIsThatOfTheCanonicalText) {

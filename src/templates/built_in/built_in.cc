@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "src/templates/arm/templates.h"
 #include "src/templates/auto/templates.h"
 #include "src/templates/cpu/templates.h"
 #include "src/templates/cuda/templates.h"
@@ -14,6 +15,7 @@ namespace tilewright {
 TemplateRegistry TemplateRegistry::BuiltIn() {
   TemplateRegistry registry;
   for (const std::span<const TemplateMaker> makers : {std::span<const TemplateMaker>(kCpuTemplates),
+                                                      {kArmTemplates},
                                                       {kCudaTemplates},
                                                       {kVtaTemplates},
                                                       {kAutoTemplates}}) {

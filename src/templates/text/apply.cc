@@ -124,6 +124,11 @@ void ScheduleApplier::FollowOne(const ScheduleStatement& statement, bool all) {
 void ScheduleApplier::Form(const ScheduleValue& call) {
   const std::string what = Text(call.args[0]);
   const ScheduleValue& value = call.args[1];
+  if (call.args.size() != (what == "spatial_pack" ? 4U : 2U)) {
+    return Fail(call.offset,
+                "expected form(WHAT, VALUE) or "
+                "form(spatial_pack, CHANNELS, ROWS, COLUMNS)");
+  }
   if (what == "data") {
     layouts_.data = Text(value);
   } else if (what == "weight") {
@@ -134,13 +139,15 @@ void ScheduleApplier::Form(const ScheduleValue& call) {
     layouts_.shift_data = Integer(value) != 0;
   } else if (what == "winograd") {
     layouts_.winograd_tile = Integer(value);
+  } else if (what == "spatial_pack") {
+    layouts_.spatial_pack = {Integer(call.args[1]), Integer(call.args[2]), Integer(call.args[3])};
   } else if (what == "multiply_type") {
     const auto type = ParseDataType(Text(value));
     if (!type.ok()) return Fail(value.offset, type.status().message());
     layouts_.multiply_dtype = *type;
   } else {
     Fail(call.args[0].offset,
-         "expected data, weight, output, shift_data, multiply_type or winograd");
+         "expected data, weight, output, shift_data, multiply_type, winograd or spatial_pack");
   }
   if (ok() && workload_.op == OpKind::kExpression) {
     Fail(call.offset,

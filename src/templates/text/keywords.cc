@@ -25,7 +25,7 @@ constexpr std::array kFunctions = {
     ScheduleFunction{"extent", 1, 1, 1, kSchedule},
     ScheduleFunction{"feature", 1, 1, 1, kWorkload},
     ScheduleFunction{"flat", 2, 4, 0, kSchedule},
-    ScheduleFunction{"form", 2, 2, 0, kForm},
+    ScheduleFunction{"form", 2, 4, 0, kForm},
     ScheduleFunction{"fuse", 1, kMany, 1, kSchedule},
     ScheduleFunction{"groups", 0, 0, 1, kWorkload},
     ScheduleFunction{"has", 1, 1, 1, kSchedule},
@@ -64,16 +64,14 @@ constexpr std::array kFunctions = {
 };
 static_assert(std::ranges::is_sorted(kFunctions, {}, &ScheduleFunction::name));
 
-constexpr std::array<std::string_view, 34> kWords = {
-    "block_x",        "block_y",      "block_z",        "contraction",
-    "copied_columns", "data",         "global",         "joined",
-    "lanes",          "local",        "multiply_type",  "output",
-    "pack",           "peel",         "registers",      "result",
-    "shared",         "shift_data",   "sums_in_blocks", "turned_columns",
-    "thread_x",       "thread_y",     "thread_z",       "threads",
-    "turn",           "vector_bytes", "virtual_thread", "weight",
-    "winograd",       "avx2",         "avx512",         "avx512_vnni",
-    "avx_vnni",       "neon"};
+constexpr std::array<std::string_view, 35> kScheduleWords = {
+    "block_x",       "block_y",        "block_z",    "contraction",    "copied_columns",
+    "data",          "global",         "joined",     "lanes",          "local",
+    "multiply_type", "output",         "pack",       "peel",           "registers",
+    "result",        "shared",         "shift_data", "sums_in_blocks", "turned_columns",
+    "thread_x",      "thread_y",       "thread_z",   "threads",        "turn",
+    "vector_bytes",  "virtual_thread", "weight",     "winograd",       "avx2",
+    "avx512",        "avx512_vnni",    "avx_vnni",   "neon",           "spatial_pack"};
 
 constexpr std::array<std::string_view, 11> kStatements = {
     "schedule", "for", "on", "knob", "where", "require", "if", "else", "default", "and", "or"};
@@ -87,7 +85,9 @@ const ScheduleFunction* FindScheduleFunction(std::string_view name) {
 
 std::span<const ScheduleFunction> ScheduleFunctions() { return kFunctions; }
 
-bool IsScheduleKeyword(std::string_view name) { return std::ranges::count(kWords, name) > 0; }
+bool IsScheduleKeyword(std::string_view name) {
+  return std::ranges::count(kScheduleWords, name) > 0;
+}
 
 bool IsReservedInSchedules(std::string_view name) {
   return name == "not" || IsScheduleKeyword(name) || std::ranges::count(kStatements, name) > 0 ||

@@ -209,6 +209,10 @@ std::string LayoutsText(const KernelLayouts& layouts) {
     out += fmt::format("form(multiply_type, \"{}\")\n", DataTypeName(*layouts.multiply_dtype));
   }
   if (layouts.winograd_tile > 0) out += fmt::format("form(winograd, {})\n", layouts.winograd_tile);
+  if (layouts.spatial_pack != SpatialPack()) {
+    const auto& [channels, rows, columns] = layouts.spatial_pack;
+    out += fmt::format("form(spatial_pack, {}, {}, {})\n", channels, rows, columns);
+  }
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include "src/base/math.h"
 #include "src/tensor/compute/internal.h"
 #include "src/tensor/compute/linear_index.h"
+#include "src/tensor/compute/spatial_pack.h"
 #include "src/tensor/compute/winograd.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/operator_table.h"
@@ -331,6 +332,7 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
   if (!IsAnchor(workload.op)) return InvalidArgument(fmt::format("{} is not an anchor", name));
   if (auto type = workload.OutputType(); !type.ok()) return type.status().WithContext(name);
   TW_RETURN_IF_ERROR(CheckKernelLayouts(workload, physical));
+  TW_RETURN_IF_ERROR(CheckSpatialPack(workload, physical));
   TW_RETURN_IF_ERROR(CheckWinograd(workload, physical));
   TW_ASSIGN_OR_RETURN(auto contraction, IsMatrixProduct(workload.op)
                                             ? MatmulOf(workload, physical)
@@ -360,6 +362,11 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
   if (tiled) {
     for (ComputeOp& stage :
          WinogradStages(data, compute.inputs[1], *tiled, WinogradKindOf(workload, physical))) {
+      compute.stages.push_back(std::move(stage));
+    }
+  } else if (physical.spatial_pack != SpatialPack()) {
+    for (ComputeOp& stage : SpatialPackStages(data, compute.inputs[1], workload,
+                                              physical.spatial_pack, SumType(workload))) {
       compute.stages.push_back(std::move(stage));
     }
   } else {

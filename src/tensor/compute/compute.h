@@ -43,6 +43,17 @@ struct Compute {
   std::int64_t macs = 0;  ///< multiply-accumulates of the anchor, 0 without one
 };
 
+/// Blocks of a convolution's result that are computed one after the other, each from its own copy
+/// of the data (AutoTVM's spatial packing, src/tensor/compute/spatial_pack.h). They divide the
+/// result. All 0: no packing.
+struct SpatialPack {
+  std::int64_t channels = 0;
+  /// Rows and columns; 0 for depthwise convolutions, whose blocks are channels. With Winograd, rows
+  /// are 0 and columns count tiles.
+  std::int64_t rows = 0, columns = 0;
+  friend bool operator==(const SpatialPack&, const SpatialPack&) = default;
+};
+
 /// Physical layouts of an anchor's tensors in one kernel. An empty layout is the workload's.
 /// Blocked activations: "NCHW16c" (C/16 is the outer part). Weights: "OIHW16i16o", "OIHW4i16o4i"
 /// (VNNI: I/16 blocks of 4 groups of 16 o of 4 i), depthwise "OIHW1i16o" or "OIHW16o4w" (the taps
@@ -62,6 +73,9 @@ struct KernelLayouts {
   /// output (src/tensor/compute/winograd.h). For convolutions in float32, and of 8-bit integers
   /// with a multiply_dtype of int16: one group, a square kernel, no strides.
   std::int64_t winograd_tile = 0;
+  /// Blocks of the result of convolutions in NCHW. The weight's layout has blocks of as many output
+  /// channels.
+  SpatialPack spatial_pack = {};
   friend bool operator==(const KernelLayouts&, const KernelLayouts&) = default;
 };
 
@@ -70,7 +84,8 @@ struct KernelLayouts {
 /// (channel: [K], padded to the output's channel block; tensor: output layout). Stages: "pad" (only
 /// if there is padding or a conversion), "reduce" (the sum of products in the accumulator type),
 /// "output" (compensation and epilogue; absent without both). With winograd_tile, the stages of
-/// WinogradStages replace "reduce", which is the last of them.
+/// WinogradStages, and with spatial_pack those of SpatialPackStages, replace "reduce", which is the
+/// last of them.
 /// Errors: kUnsupported for layouts the operator does not have.
 Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
                              const KernelLayouts& layouts = {});

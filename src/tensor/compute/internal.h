@@ -48,6 +48,10 @@ Result<ComputeOp> EpilogueStage(const Epilogue& epilogue, Expr value, DataType t
                                 std::vector<Axis> axes, const LinearIndex& channel,
                                 std::vector<Buffer>& inputs);
 
+/// Returns an axis with a variable of its own.
+inline Axis NewAxis(const char* name, std::int64_t extent, bool reduction = false) {
+  return {MakeVar(name), extent, reduction};
+}
 /// Returns a stage without reduction.
 ComputeOp PlainStage(std::string name, DataType dtype, std::vector<Axis> axes, Expr body);
 /// Returns a stage with a reduction; the output's type is the body's.

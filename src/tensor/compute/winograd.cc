@@ -14,6 +14,7 @@
 
 #include "src/base/math.h"
 #include "src/tensor/compute/internal.h"
+#include "src/tensor/compute/spatial_pack.h"
 #include "src/tensor/compute/winograd_integer.h"
 #include "src/tensor/layout.h"
 
@@ -81,10 +82,6 @@ Expr Transform(const WinogradMatrices::Matrix& matrix, const Expr& index, const 
   return value;
 }
 
-Axis NewAxis(const char* name, std::int64_t extent, bool reduction = false) {
-  return {MakeVar(name), extent, reduction};
-}
-
 WinogradMatrices MatricesOf(const WinogradKind& kind, std::int64_t r) {
   return kind.whole ? MakeIntegerWinograd(kind.m, r).matrices : MakeWinogradMatrices(kind.m, r);
 }
@@ -130,6 +127,7 @@ class StageMaker {
   StageMaker(const ConvShape& shape, const WinogradKind& kind)
       : shape_(shape),
         block_(kind.block),
+        packed_(kind),
         whole_(kind.whole),
         tiles_(WinogradTilesOf(shape, kind.m)),
         matrices_(MatricesOf(kind, shape.r)) {
@@ -139,6 +137,8 @@ class StageMaker {
   std::vector<ComputeOp> Make(const Buffer& data, const Buffer& weight) {
     if (block_ > 0) {
       MakeBlockedPlaces(MakeBlockedTile(MakeBlockedProducts(MakeBlockedData(data), weight)));
+    } else if (packed_.packed_tiles > 0) {
+      MakePlaces(MakeTile(MakePackedProducts(MakePackedData(data), weight)));
     } else {
       MakePlaces(MakeTile(MakeProducts(MakeData(data), weight)));
     }
@@ -156,13 +156,11 @@ class StageMaker {
   Axis Position(const char* name) const { return NewAxis(name, tiles_.window); }
 
   // Start of tile p in the padded data.
-  Expr FirstRow(const Axis& p) const {
-    return FloorMod(FloorDiv(p.var, Expr(tiles_.cols)), Expr(tiles_.rows)) * Expr(tiles_.m);
+  Expr FirstRow(const Expr& p) const {
+    return FloorMod(FloorDiv(p, Expr(tiles_.cols)), Expr(tiles_.rows)) * Expr(tiles_.m);
   }
-  Expr FirstColumn(const Axis& p) const {
-    return FloorMod(p.var, Expr(tiles_.cols)) * Expr(tiles_.m);
-  }
-  Expr Image(const Axis& p) const { return FloorDiv(p.var, Expr(tiles_.rows * tiles_.cols)); }
+  Expr FirstColumn(const Expr& p) const { return FloorMod(p, Expr(tiles_.cols)) * Expr(tiles_.m); }
+  Expr Image(const Expr& p) const { return FloorDiv(p, Expr(tiles_.rows * tiles_.cols)); }
   /// Returns the tile of output (y, x) of image n.
   Expr TileOf(const Axis& n, const Axis& y, const Axis& x) const {
     const Expr m(tiles_.m);
@@ -173,9 +171,9 @@ class StageMaker {
   /// Returns the data of each tile, transformed: B^T d B.
   Buffer MakeData(const Buffer& data) {
     Axis c = Input(), p = Tile(), a = Position("a"), b = Position("b");
-    const Buffer window =
-        Add("window", {c, p, a, b},
-            MakeLoad(data, {Image(p), c.var, FirstRow(p) + a.var, FirstColumn(p) + b.var}));
+    const Buffer window = Add(
+        "window", {c, p, a, b},
+        MakeLoad(data, {Image(p.var), c.var, FirstRow(p.var) + a.var, FirstColumn(p.var) + b.var}));
 
     c = Input(), p = Tile(), b = Position("b");
     Axis e = Position("e");
@@ -195,6 +193,42 @@ class StageMaker {
     stages_.push_back(ReductionStage("products", {e, f, k, p}, {c}, Combiner::kSum,
                                      MakeLoad(weight, {e.var, f.var, c.var, k.var}) *
                                          MakeLoad(data, {e.var, f.var, c.var, p.var})));
+    return stages_.back().output;
+  }
+
+  // Data and products with the tiles and the output channels in blocks.
+
+  Axis TileBlock() const { return NewAxis("pb", tiles_.count / packed_.packed_tiles); }
+  Axis TileOfBlock() const { return NewAxis("q", packed_.packed_tiles); }
+
+  Buffer MakePackedData(const Buffer& data) {
+    Axis c = Input(), pb = TileBlock(), a = Position("a"), b = Position("b"), q = TileOfBlock();
+    const Expr p = pb.var * Expr(packed_.packed_tiles) + q.var;
+    const Buffer window =
+        Add("window", {c, pb, a, b, q},
+            MakeLoad(data, {Image(p), c.var, FirstRow(p) + a.var, FirstColumn(p) + b.var}));
+
+    c = Input(), pb = TileBlock(), b = Position("b"), q = TileOfBlock();
+    Axis e = Position("e");
+    const Buffer rows = Add("rows", {c, pb, e, b, q}, Transform(matrices_.data, e.var, [&](Expr i) {
+                              return MakeLoad(window, {c.var, pb.var, std::move(i), b.var, q.var});
+                            }));
+
+    c = Input(), pb = TileBlock(), e = Position("e"), q = TileOfBlock();
+    const Axis f = Position("f");
+    return Add("data_transform", {e, f, pb, c, q}, Transform(matrices_.data, f.var, [&](Expr i) {
+                 return MakeLoad(rows, {c.var, pb.var, e.var, std::move(i), q.var});
+               }));
+  }
+
+  Buffer MakePackedProducts(const Buffer& data, const Buffer& weight) {
+    const Axis e = Position("e"), f = Position("f"), k = Output(), p = Tile(), c = Input(true);
+    const Expr outputs(packed_.packed_outputs), tiles(packed_.packed_tiles);
+    stages_.push_back(ReductionStage(
+        "products", {e, f, k, p}, {c}, Combiner::kSum,
+        MakeLoad(weight,
+                 {e.var, f.var, FloorDiv(k.var, outputs), c.var, FloorMod(k.var, outputs)}) *
+            MakeLoad(data, {e.var, f.var, FloorDiv(p.var, tiles), c.var, FloorMod(p.var, tiles)})));
     return stages_.back().output;
   }
 
@@ -233,7 +267,8 @@ class StageMaker {
     const Axis b = Position("b");
     const Buffer rows = Add(
         "rows", {cb, p, e, b, c}, Transform(matrices_.data, e.var, [&](const Expr& i) {
-          return MakeLoad(data, {Image(p), cb.var, FirstRow(p) + i, FirstColumn(p) + b.var, c.var});
+          return MakeLoad(
+              data, {Image(p.var), cb.var, FirstRow(p.var) + i, FirstColumn(p.var) + b.var, c.var});
         }));
     cb = InputBlock(), p = Tile(), c = Lane(), e = Position("e");
     const Axis f = Position("f");
@@ -296,6 +331,7 @@ class StageMaker {
 
   const ConvShape& shape_;
   std::int64_t block_;
+  WinogradKind packed_;
   bool whole_;
   std::int32_t inverse_ = 1;
   WinogradTiles tiles_;
@@ -357,11 +393,15 @@ std::int64_t WinogradBlock(const KernelLayouts& layouts) {
 }
 
 WinogradKind WinogradKindOf(const Workload& workload, const KernelLayouts& layouts) {
-  return {layouts.winograd_tile, WinogradBlock(layouts), workload.weight.dtype == kInt8};
+  return {layouts.winograd_tile, WinogradBlock(layouts), workload.weight.dtype == kInt8,
+          layouts.spatial_pack.channels, layouts.spatial_pack.columns};
 }
 
 std::vector<std::int64_t> WinogradWeightShape(const ConvShape& shape, const WinogradKind& kind) {
   const std::int64_t window = kind.m + shape.r - 1, block = kind.block;
+  if (const std::int64_t packed = kind.packed_outputs; packed > 0) {
+    return {window, window, shape.k / packed, shape.c, packed};
+  }
   if (block == 0) return {window, window, shape.c, shape.k};
   if (kind.whole) return {CeilDiv(shape.k, block), window, window, shape.c / 2, block, 2};
   return {CeilDiv(shape.k, block), window, window, shape.c, block};
@@ -385,6 +425,9 @@ Tensor WinogradWeight(const Tensor& weight, const WinogradKind& kind) {
     return result;
   }
   const auto place = [&](std::int64_t position, std::int64_t c, std::int64_t k) {
+    if (const std::int64_t packed = kind.packed_outputs; packed > 0) {
+      return ((position * (outputs / packed) + k / packed) * inputs + c) * packed + k % packed;
+    }
     if (block == 0) return (position * inputs + c) * outputs + k;
     return ((k / block * positions + position) * inputs + c) * block + k % block;
   };
@@ -408,13 +451,14 @@ Program WinogradWeightLoops(const Buffer& weight, const WinogradKind& kind) {
   const Buffer target =
       MakeBuffer("target", kind.whole ? kInt16 : kFloat32, WinogradWeightShape(shape, kind));
   const Buffer half = MakeBuffer("half", kFloat64, {window, shape.r}, Scope::kLocal);
-  const std::int64_t lanes = kind.block > 0 ? kind.block : 1;
+  const std::int64_t lanes = std::max<std::int64_t>({kind.block, kind.packed_outputs, 1});
   const Expr ko = MakeVar("k"), lane = MakeVar("lane"), c = MakeVar("c"), x = MakeVar("x"),
              e = MakeVar("e");
   const Expr k = ko * Expr(lanes) + lane;
   const auto place = [&](std::int64_t f) -> std::vector<Expr> {
     if (kind.whole) return {ko, e, Expr(f), FloorDiv(c, Expr(2)), lane, FloorMod(c, Expr(2))};
     if (kind.block > 0) return {ko, e, Expr(f), c, lane};
+    if (kind.packed_outputs > 0) return {e, Expr(f), ko, c, lane};
     return {e, Expr(f), c, ko};
   };
   std::vector<Stmt> transform, zeros;
@@ -451,14 +495,16 @@ Program WinogradWeightLoops(const Buffer& weight, const WinogradKind& kind) {
 Status CheckWinograd(const Workload& w, const KernelLayouts& layouts) {
   constexpr auto kLargestWindow = static_cast<std::int64_t>(kPoints.size()) + 1;
   if (layouts.winograd_tile == 0) return {};
+  TW_RETURN_IF_ERROR(CheckSpatialPack(w, layouts));
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   const ConvShape& s = shape;
+  const bool packed = layouts.spatial_pack != SpatialPack();
   const bool blocked = WinogradBlock(layouts) > 0 && layouts.output == layouts.data;
-  const bool plain =
-      w.op == OpKind::kConv2d && s.groups == 1 && w.data_layout == "NCHW" &&
-      w.kernel_layout == "OIHW" &&
-      (blocked || (layouts.data.empty() && layouts.weight.empty() && layouts.output.empty())) &&
-      !layouts.shift_data;
+  const bool plain = w.op == OpKind::kConv2d && s.groups == 1 && w.data_layout == "NCHW" &&
+                     w.kernel_layout == "OIHW" &&
+                     (blocked || packed ||
+                      (layouts.data.empty() && layouts.weight.empty() && layouts.output.empty())) &&
+                     !layouts.shift_data;
   if (plain && blocked && layouts.multiply_dtype == kInt16) {
     std::string why = HasIntegerWinogradTiles(layouts.winograd_tile)
                           ? IntegerWinogradRefusal(w, s)

@@ -50,12 +50,15 @@ struct WinogradKind {
   std::int64_t m = 0;      ///< rows and columns of a tile
   std::int64_t block = 0;  ///< channels per block; 0 for plain NCHW
   bool whole = false;      ///< true for integers
+  /// Plain NCHW with SpatialPack: output channels and tiles in blocks of these numbers; 0: without.
+  std::int64_t packed_outputs = 0, packed_tiles = 0;
 };
 WinogradKind WinogradKindOf(const Workload& workload, const KernelLayouts& layouts);
 
 /// Returns the shape of the weight [O, I, r, r] for tiles of m x m outputs: [window, window, I, O],
 /// or with channels in blocks of b [O / b, window, window, I, b], O padded to whole blocks. For
-/// integers: [O / b, window, window, I / 2, b, 2], because pairs are multiplied at once.
+/// integers: [O / b, window, window, I / 2, b, 2], because pairs are multiplied at once. With
+/// packed outputs: [window, window, O / packed_outputs, I, packed_outputs].
 std::vector<std::int64_t> WinogradWeightShape(const ConvShape& shape, const WinogradKind& kind);
 /// Returns the weight of that shape, float32 or int16, padded with zeros.
 Tensor WinogradWeight(const Tensor& weight, const WinogradKind& kind);
@@ -69,6 +72,8 @@ Program WinogradWeightLoops(const Buffer& weight, const WinogradKind& kind);
 ///   "products" [e, f, k, p]: one matrix product for each of window^2 positions
 ///   "columns" [k, p, i, f], "tile" [k, p, i, j]: transformed back
 ///   "reduce" [n, k, oh, ow]: the tiles in their places
+/// With packed tiles, pb is a block of them and q a tile of the block: "window" [ci, pb, a, b, q],
+/// "rows" [ci, pb, e, b, q], "data_transform" [e, f, pb, ci, q].
 /// With channels in blocks, c is the channel of a block: "rows" [cb, p, e, b, c], "data_transform"
 /// [e, f, cb, p, c], "products" [e, f, kb, p, c], "columns" [kb, p, i, f, c], "tile" [kb, p, i, j,
 /// c], "reduce" [n, kb, oh, ow, c].

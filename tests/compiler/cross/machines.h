@@ -1,7 +1,9 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
+#include <utility>
+
+#include "tests/support/cross/emulator.h"
 
 namespace tilewright::cross {
 
@@ -14,15 +16,11 @@ struct Machine {
 
 /// name: aarch64 or armv7.
 inline Machine FindMachine(const std::string& name) {
-  const bool wide = name == "aarch64";
-  const std::string root = wide ? "/usr/aarch64-linux-gnu" : "/usr/arm-linux-gnueabihf";
-  const std::string emulator = wide ? "/usr/bin/qemu-aarch64" : "/usr/bin/qemu-arm";
-  Machine machine;
-  machine.command = emulator + " -L " + root;
-  machine.dump = wide ? CROSS_DUMP_AARCH64 : CROSS_DUMP_ARMV7;
+  Emulator emulator = FindEmulator(name);
+  Machine machine{std::move(emulator.command),
+                  name == "aarch64" ? CROSS_DUMP_AARCH64 : CROSS_DUMP_ARMV7,
+                  std::move(emulator.missing)};
   if (machine.dump.empty()) machine.missing = "needs a C compiler for " + name;
-  if (!std::filesystem::exists(emulator)) machine.missing = "needs qemu-user for " + name;
-  if (!std::filesystem::exists(root + "/lib/libc.so.6")) machine.missing = "needs " + root;
   return machine;
 }
 

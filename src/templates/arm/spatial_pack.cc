@@ -1,0 +1,163 @@
+// AutoTVM's convolution and transposed convolution for Arm CPUs. The result is cut into blocks of
+// channels, rows and columns. First the data are copied so that each block of rows and columns has
+// its window in neighbouring memory. Then each block is summed, and written to its place with the
+// epilogue. Of a transposed convolution, the copies have zeros between the elements of the data,
+// and the kernel is flipped.
+
+#include "src/templates/arm/annotations.h"
+#include "src/templates/arm/templates.h"
+#include "src/templates/space_values.h"
+#include "src/templates/stages.h"
+#include "src/templates/workload_kind.h"
+
+namespace tilewright {
+namespace spatial_pack_arm {
+namespace {
+
+constexpr KnobDoc kKnobs[] = {
+    {"tile_co", "Output channels: blocks, channels of one block."},
+    {"tile_oh", "Rows of the result: blocks, rows of one block."},
+    {"tile_ow", "Columns of the result: blocks, columns of one block."},
+    {"reorder_0",
+     "Order of the loops. The last three are rows, columns and channels of a block, or channels,"
+     " rows and columns."},
+    {"ann_reduce", "Loops over kernel rows and columns: `unroll`, or `none`."},
+    {"ann_spatial",
+     "Loops over rows, columns and channels of a block: `unroll`, `vec`, or `none`, which unrolls"
+     " them only if the sums of a block fit in registers. The loop with `vec` is innermost."},
+};
+
+constexpr std::array kTiles = {"tile_oh", "tile_ow", "tile_co"};
+/// Positions of rows, columns and channels of a block among the axes of reorder_0.
+constexpr std::int64_t kRows = 7, kColumns = 8, kChannels = 9;
+
+std::string Refuses(const Workload& w, const Target& target) {
+  if (w.op != OpKind::kConv2d || w.groups != 1) return "only convolutions of one group";
+  if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
+  return RefusesForArm(w, target);
+}
+
+std::string RefusesTransposed(const Workload& w, const Target& target) {
+  if (w.op != OpKind::kConv2dTranspose) return "only transposed convolutions";
+  if (w.groups != 1) return "only convolutions of one group";
+  if (w.data_layout != "NCHW" || w.kernel_layout != "IOHW") {
+    return "only NCHW data and IOHW weights";
+  }
+  constexpr std::array<std::int64_t, 2> kOne = {1, 1};
+  if (w.dilation != kOne) return "only without dilation";
+  return RefusesForArm(w, target);
+}
+
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target&) {
+  TW_ASSIGN_OR_RETURN(const auto s, ConvShapeOf(w));
+  const KnobValue plain{std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}};
+  const KnobValue channels_first{std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 9, 7, 8}};
+  return MakeSpace({Knob::Split("tile_co", s.k, 2), Knob::Split("tile_oh", s.oh, 2),
+                    Knob::Split("tile_ow", s.ow, 2),
+                    Knob::Candidates("reorder_0", KnobKind::kReorder, {plain, channels_first}),
+                    AnnotateKnob("ann_reduce", {"none", "unroll"}, 2),
+                    AnnotateKnob("ann_spatial", {"none", "unroll", "vec"}, 3)});
+}
+
+/// A block of two vectors of channels, and as many columns as registers hold; without channels that
+/// fill a vector, the columns are the vector.
+Result<Config> DefaultConfig(const Workload& w, const Target& target) {
+  constexpr std::int64_t kChannelsOfBlock = 8, kColumnsOfBlock = 4, kMaxTaps = 9;
+  TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  TW_ASSIGN_OR_RETURN(const auto s, ConvShapeOf(w));
+  const std::int64_t channels = LargestDivisor(s.k, kChannelsOfBlock);
+  const std::int64_t columns = LargestDivisor(s.ow, kColumnsOfBlock);
+  const bool by_columns = channels < kNeonLanes && columns > channels;
+  const std::string taps = s.r * s.s <= kMaxTaps ? "unroll" : "none";
+  const std::vector<std::string> words = by_columns
+                                             ? std::vector<std::string>{"unroll", "vec", "unroll"}
+                                             : std::vector<std::string>{"unroll", "unroll", "vec"};
+  return LocateValues(
+      space, {{"tile_co", InnerFactor(s.k, channels)},
+              {"tile_oh", InnerFactor(s.oh, 1)},
+              {"tile_ow", InnerFactor(s.ow, columns)},
+              {"reorder_0", KnobValue{std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}},
+              {"ann_reduce", KnobValue{std::vector<std::string>{taps, taps}}},
+              {"ann_spatial", KnobValue{words}}});
+}
+
+/// Returns the loop over blocks of columns, in which the sums of a block are computed.
+LoopId ScheduleResult(Schedule& s, StageId result, const Config& config, const Target& target) {
+  constexpr std::int64_t kMaxUnroll = 16;
+  const auto [bk, vc] =
+      s.Split(result, s.SpatialAxis(result, 1), config.Factors("tile_co")[1], Tail::kPeel);
+  const auto [bh, vh] =
+      s.Split(result, s.SpatialAxis(result, 2), config.Factors("tile_oh")[1], Tail::kPeel);
+  const auto [bw, vw] =
+      s.Split(result, s.SpatialAxis(result, 3), config.Factors("tile_ow")[1], Tail::kPeel);
+  const LoopId n = s.SpatialAxis(result, 0);
+  const std::vector<AnnotatedLoop> tile = Annotated({vh, vw, vc}, config, kTiles, "ann_spatial");
+  std::vector<LoopId> order = {n, bk, bh, bw};
+  for (const LoopId loop : TileOrder(tile)) order.push_back(loop);
+  s.Reorder(result, order);
+  AnnotateTile(s, result, tile, kMaxUnroll);
+  ParallelFor(s, result, s.Fuse(result, n, bk), target);
+  return bw;
+}
+
+void ScheduleSums(Schedule& s, StageId sums, const Config& config) {
+  std::vector<LoopId> order;
+  for (int axis = 0; axis < 4; ++axis) order.push_back(s.SpatialAxis(sums, axis));
+  std::vector<LoopId> taps = {s.ReductionAxis(sums, 1), s.ReductionAxis(sums, 2)};
+  order.push_back(s.ReductionAxis(sums, 0));
+  order.insert(order.end(), taps.begin(), taps.end());
+  // The words are those of rows, columns and channels, whatever the order of the loops is.
+  const std::vector<AnnotatedLoop> named =
+      Annotated({s.SpatialAxis(sums, 4), s.SpatialAxis(sums, 5), s.SpatialAxis(sums, 6)}, config,
+                kTiles, "ann_spatial");
+  std::vector<AnnotatedLoop> tile;
+  for (const std::int64_t axis : config.Factors("reorder_0")) {
+    if (axis >= kRows && axis <= kChannels)
+      tile.push_back(named[static_cast<std::size_t>(axis - kRows)]);
+  }
+  for (const LoopId loop : TileOrder(tile)) order.push_back(loop);
+  s.Reorder(sums, order);
+  AnnotateTile(s, sums, tile, std::int64_t{1} << 31);
+  const auto& words = std::get<std::vector<std::string>>(config.Find("ann_reduce")->value);
+  for (std::size_t i = 0; i < taps.size(); ++i) {
+    if (words[i] == "unroll") s.Unroll(sums, taps[i]);
+  }
+}
+
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                     const Config& config) {
+  KernelLayouts layouts;
+  layouts.spatial_pack = {config.Factors("tile_co")[1], config.Factors("tile_oh")[1],
+                          config.Factors("tile_ow")[1]};
+  layouts.weight = Blocked(w.kernel_layout, layouts.spatial_pack.channels, 'o');
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
+  Schedule s(std::move(compute));
+  const StageId pack = s.Stage("pack"), sums = s.Stage("sums");
+  const StageId result = s.Stage(s.HasStage("output") ? "output" : "reduce");
+  if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
+  if (s.HasStage("pad")) s.ComputeInline(s.Stage("pad"));
+  ScheduleFlat(s, pack, kNeonLanes, target);
+  const LoopId block = ScheduleResult(s, result, config, target);
+  s.SetScope(sums, Scope::kLocal);
+  s.ComputeAt(sums, result, block);
+  ScheduleSums(s, sums, config);
+  TW_RETURN_IF_ERROR(s.status());
+  return Kernel{std::move(s), layouts};
+}
+
+}  // namespace
+}  // namespace spatial_pack_arm
+
+TemplateEntry Conv2dSpatialPackArmEntry() {
+  using namespace spatial_pack_arm;
+  return LoopTemplate("conv2d_nchw_spatial_pack.arm_cpu", 1, "llvm", kKnobs, &Refuses, &DefineSpace,
+                      &DefaultConfig, &Apply);
+}
+
+TemplateEntry Conv2dTransposeArmEntry() {
+  using namespace spatial_pack_arm;
+  return LoopTemplate("conv2d_transpose_nchw.arm_cpu", 1, "llvm", kKnobs, &RefusesTransposed,
+                      &DefineSpace, &DefaultConfig, &Apply);
+}
+
+}  // namespace tilewright
