@@ -26,7 +26,7 @@
 #include "src/compiler/check/check_process.h"
 #include "src/compiler/run/vta_run.h"
 #include "src/compiler/vta_bundle.h"
-#include "src/report/outputs.h"
+#include "src/report/text/outputs.h"
 #include "src/report/vta_run.h"
 #include "src/session/format.h"
 #include "src/session/misses.h"

@@ -1,4 +1,4 @@
-#include "src/report/outputs.h"
+#include "src/report/text/outputs.h"
 
 #include <algorithm>
 #include <cstdint>
