@@ -26,6 +26,7 @@
 #include "src/compiler/check/check_process.h"
 #include "src/compiler/run/vta_run.h"
 #include "src/compiler/vta_bundle.h"
+#include "src/report/text/outputs.h"
 #include "src/report/vta_run.h"
 #include "src/session/format.h"
 #include "src/session/misses.h"
@@ -231,12 +232,12 @@ Result<int> DeviceNetwork::Run(const ModelSource& source, bool seeded, const Inp
   if (json) {
     Json report;
     if (vta != nullptr) report = report::VtaRunJson(*opened.plan, vta->costs(), kCycleModels);
-    report["outputs"] = OutputsJson(network.outputs(), results);
+    report["outputs"] = report::OutputsJson(network.outputs(), results);
     report["made_up_constants"] = SyntheticConstantsJson(opened.synthetic_constants);
     PrintJson(report);
   } else {
     if (vta != nullptr) WriteText(report::VtaRunText(*opened.plan, vta->costs(), kCycleModels));
-    PrintOutputs(network.outputs(), results);
+    WriteText(report::OutputsText(network.outputs(), results));
   }
   return kExitDone;
 }

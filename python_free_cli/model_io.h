@@ -6,9 +6,8 @@
 
 #include "python_free_cli/model_source.h"
 #include "src/base/status.h"
-#include "src/compiler/run/run.h"
-#include "src/graph/ir/graph.h"
 #include "src/media/image_decode.h"
+#include "src/session/inputs.h"
 #include "src/tensor/tensor.h"
 
 namespace CLI {
@@ -25,20 +24,11 @@ nlohmann::ordered_json SyntheticConstantsJson(std::int64_t constants);
 void DeclareImageOptions(CLI::App& app, ImageOptions& options, CLI::Option* files);
 
 /// Input options of commands that run a network: `--input` and `--made-up`.
-struct InputArguments {
-  std::vector<std::string> files;
-  /// Rule for inputs that are not given: ramp, quantized, random, or quantized:SCALE:ZERO_POINT;
-  /// empty: the command's default.
-  std::string rule;
-  ImageOptions image;
-
+struct InputArguments : session::InputSources {
   void Declare(CLI::App& app);
-  /// fallback: rule of synthetic inputs if --made-up is not given.
-  Result<std::vector<Tensor>> Make(const std::vector<ModelValue>& values,
-                                   const std::string& fallback = "ramp") const;
 };
 
-/// Output options: `--output`, and printing of the largest elements or, as JSON, of all.
+/// Output option: `--output`.
 struct OutputArguments {
   std::vector<std::string> files;
 
@@ -47,8 +37,5 @@ struct OutputArguments {
   /// WriteTensorFile.
   Status Write(const std::vector<Tensor>& outputs) const;
 };
-nlohmann::ordered_json OutputsJson(const std::vector<ModelValue>& values,
-                                   const std::vector<Tensor>& outputs);
-void PrintOutputs(const std::vector<ModelValue>& values, const std::vector<Tensor>& outputs);
 
 }  // namespace tilewright::cli

@@ -21,7 +21,7 @@
 #include "src/base/json.h"
 #include "src/base/printable.h"
 #include "src/base/text/plural.h"
-#include "src/report/answer_text.h"
+#include "src/report/text/answer_text.h"
 #include "src/session/format.h"
 #include "src/session/names.h"
 #include "src/session/tasks.h"

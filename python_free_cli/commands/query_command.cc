@@ -27,7 +27,7 @@
 #include "src/base/shell/quote.h"
 #include "src/base/strings.h"
 #include "src/base/text/plural.h"
-#include "src/report/answer_text.h"
+#include "src/report/text/answer_text.h"
 #include "src/session/device_choice.h"
 #include "src/session/format.h"
 #include "src/session/imported_hint.h"

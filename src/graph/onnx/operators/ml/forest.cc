@@ -17,7 +17,7 @@ namespace forests {
 using Shape = std::vector<std::int64_t>;
 
 constexpr std::int64_t kMaxTreeDepth = 512;  // ten operators for each step
-constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+constexpr double kInfiniteScore = std::numeric_limits<double>::infinity();
 
 // Returns the number of steps of the longest walk; -1 after an error. Each branch must belong to
 // exactly one tree.
@@ -53,8 +53,8 @@ Tensor LeafTable(const Forest& forest, DataType real) {
   Shape shape{std::ssize(forest.leaves)};
   if (forest.targets > 1) shape.push_back(forest.targets);
   Tensor table(TensorType{shape, real});
-  const double none = forest.aggregate == Aggregate::kMin   ? kUnbounded
-                      : forest.aggregate == Aggregate::kMax ? -kUnbounded
+  const double none = forest.aggregate == Aggregate::kMin   ? kInfiniteScore
+                      : forest.aggregate == Aggregate::kMax ? -kInfiniteScore
                                                             : 0;
   for (std::int64_t i = 0; i < table.elements(); ++i) table.Set(i, none);
   for (std::size_t leaf = 0; leaf < forest.leaves.size(); ++leaf) {
@@ -178,7 +178,7 @@ int EmitForest(OnnxNode& node, int data, const Forest& forest, DataType real) {
   }
   if (forest.aggregate == Aggregate::kMin || forest.aggregate == Aggregate::kMax) {
     // Targets without a weight in any tree.
-    const int none = node.Emit(OpKind::kEqual, node.Emit(OpKind::kAbs, {scores}), kUnbounded);
+    const int none = node.Emit(OpKind::kEqual, node.Emit(OpKind::kAbs, {scores}), kInfiniteScore);
     scores = node.Emit(OpKind::kWhere, {none, node.EmitScalar(real, 0), scores});
   }
   Operator repeat{OpKind::kBroadcastTo, {}};

@@ -1,4 +1,4 @@
-#include "src/report/answer_text.h"
+#include "src/report/text/answer_text.h"
 
 #include <fmt/format.h>
 
