@@ -155,6 +155,8 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"shell", "", kProgram},
     {"tune input", "", kProgram},
     {"env", "NAME=VALUE", kProgram},
+    {"environment", "JSON", kProgram},
+    {"problem", "JSON", ""},
     {"tune name", "NAME", kProgram},
     {"time-limit", "SECONDS", kProgram},
     {"build-limit", "SECONDS", kProgram},

@@ -55,9 +55,9 @@ constexpr std::string_view kEnvironment = "environment";
 constexpr double kMinBrokerTimeout = 10;
 // Keys that ToJson writes only if they differ from the default, for older programs.
 constexpr std::array<std::string_view, 19> kLate = {
-    kRequantize, kPrecision,     kFloatError, kFleet,  kFleetClass,  kPriority,
-    kShare,      kBrokerTimeout, kDeadline,   "space", "command",    "build",
-    "check",     "name",         "shell",     kInput,  "time_limit", "build_limit", kEnvironment};
+    kRequantize,    kPrecision, kFloatError,  kFleet,        kFleetClass, kPriority, kShare,
+    kBrokerTimeout, kDeadline,  "space",      "command",     "build",     "check",   "name",
+    "shell",        kInput,     "time_limit", "build_limit", kEnvironment};
 
 const std::array<Field, 39>& Fields() {
   static const std::array<Field, 39> kFields = {{

@@ -44,8 +44,8 @@ struct JobSettings {
   /// Where the program runs, in place of this machine's CPU: JSON of ParseEnvironment. In a file an
   /// object or its text.
   std::string environment;
-  double time_limit = 60;        ///< seconds of one run of the program
-  double build_limit = 600;      ///< seconds of one build
+  double time_limit = 60;    ///< seconds of one run of the program
+  double build_limit = 600;  ///< seconds of one build
 
   // Limits.
   std::int64_t trials = 0;    ///< of the whole job; 0 = no limit

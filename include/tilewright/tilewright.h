@@ -653,10 +653,11 @@ typedef struct tw_share {
 #define TW_SHARE_INIT \
   { sizeof(tw_share), 0, 0, 0, 0, 0, 0, 0 }
 
-/** Chooses the config of a task for several devices, from the records of all sources of the catalog.
- *  key: of the task, as of tw_query_key or tw_tuning_key; target: names the metric. devices: models
- *  of devices, values of an environment's fields, targets, or "here". by: TW_BY_. If no config was
- *  measured on all devices with a score above 0, the choice has none; that is no error.
+/** Chooses the config of a task for several devices, from the records of all sources of the
+ *  catalog. key: of the task, as of tw_query_key or tw_tuning_key; target: names the metric.
+ *  devices: models of devices, values of an environment's fields, targets, or "here". by: TW_BY_.
+ *  If no config was measured on all devices with a score above 0, the choice has none; that is no
+ *  error.
  *  Errors: TW_NOT_FOUND for a device without records of the task, with those that have some;
  *  TW_INVALID_ARGUMENT for a name of several devices, or a device twice; as tw_query_key. */
 TW_API tw_code tw_query_devices(tw_catalog* catalog, const tw_target* target, const char* key,

@@ -207,8 +207,8 @@ class Tuning {
   /// Chooses one config of the task for several devices. by: TW_BY_. Returns no value after an
   /// error.
   std::optional<DeviceChoice> QueryDevices(tw_catalog* catalog,
-                                           const std::vector<std::string>& devices,
-                                           std::int32_t by, Status& status) const {
+                                           const std::vector<std::string>& devices, std::int32_t by,
+                                           Status& status) const {
     std::vector<const char*> names;
     for (const std::string& name : devices) names.push_back(name.c_str());
     tw_error error = TW_ERROR_INIT;

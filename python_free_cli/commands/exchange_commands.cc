@@ -160,15 +160,17 @@ void ExchangeCommands::Declare(CLI::App& records) {
   CLI::App* in = records.add_subcommand(
       "import", "Import AutoTVM logs, TopHub packages, T4 files and Kernel Tuner's cachefiles");
   in_ = in;
-  in->add_option("files", files_,
-                 "AutoTVM logs, format 0.2 or 0.1, or T4 files and cachefiles, KERNEL.DEVICE.….json; "
-                 "a record store among them takes their records")
+  in->add_option(
+        "files", files_,
+        "AutoTVM logs, format 0.2 or 0.1, or T4 files and cachefiles, KERNEL.DEVICE.….json; "
+        "a record store among them takes their records")
       ->required();
   in->add_option("--job", job_,
                  "Of T4 files: job file of the program whose task it is (default: a task without a "
                  "command)");
-  in->add_option("--space", t4_.space,
-                 "Of T4 files: the space of their task, a T1 file (default: the values that occur)");
+  in->add_option(
+      "--space", t4_.space,
+      "Of T4 files: the space of their task, a T1 file (default: the values that occur)");
   in->add_option("--name", t4_.name, "Of T4 files: name of their task (default: the file's)");
   in->add_option("--problem", t4_.problem,
                  "Of T4 files: what the kernel solves, a JSON object such as {\"m\": 512}");

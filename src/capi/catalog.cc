@@ -89,8 +89,7 @@ Result<std::uint64_t> Catalog::Generation() {
   return sum;
 }
 
-Result<records::TaskResults> Catalog::ResultsOf(const tw_target& target,
-                                                const Workload& workload) {
+Result<records::TaskResults> Catalog::ResultsOf(const tw_target& target, const Workload& workload) {
   TW_ASSIGN_OR_RETURN(const auto generation, Generation());
   std::vector<Source::View> views;
   std::vector<records::RecordSource*> sources;

@@ -182,10 +182,9 @@ tw_code tw_device_choice_json(const tw_device_choice* choice, char* buffer, size
   std::string text;
   const tw_code code = tilewright::capi::Guarded(error, [&]() -> tilewright::Status {
     const tilewright::capi::CallScope call;
-    TW_ASSIGN_OR_RETURN(const auto found,
-                        tilewright::capi::Choices::Table().Get(choice, "choice"));
-    text = tilewright::DumpJson(tilewright::records::ChoiceJson(found->table, found->results,
-                                                                found->by, found->choice));
+    TW_ASSIGN_OR_RETURN(const auto found, tilewright::capi::Choices::Table().Get(choice, "choice"));
+    text = tilewright::DumpJson(
+        tilewright::records::ChoiceJson(found->table, found->results, found->by, found->choice));
     return {};
   });
   if (code != TW_OK) return code;

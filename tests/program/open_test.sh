@@ -75,10 +75,10 @@ gpu() { echo "{\"match\": {\"gpu\": \"$1\"}, \"differ\": {\"driver\": \"$2\"}}";
 expect 0 tune --space space.json --command './bench.sh {block} {share}' --records gpus.db \
   --strategy random --trials 100 --environment "$(gpu A 1)"
 expect 0 query sort --records gpus.db --environment "$(gpu A 1)" --json
-has '"answer":"hit"' out
+has '"kind":"hit"' out
 has '"block":8' out
 expect 0 query sort --records gpus.db --environment "$(gpu A 2)" --json
-has '"answer":"near"' out
+has '"kind":"near"' out
 expect 1 query sort --records gpus.db --environment "$(gpu B 1)" --json
 expect 1 query sort --records gpus.db --json
 # Another environment is another job, which begins with the best of the first; and the same job again.
@@ -91,7 +91,7 @@ runs=$(wc -l <runs)
 expect 0 tune --job gpu_b.json
 [ "$(wc -l <runs)" -eq "$runs" ] || fail "a job with an environment is not resumed"
 expect 0 query --job gpu_b.json --json
-has '"answer":"hit"' out
+has '"kind":"hit"' out
 has '"block":8' out
 expect 0 query sort --records gpus.db --over A,gpu=B --json
 has '"device":"gpu=B"' out
