@@ -2,13 +2,14 @@
 // epilogues and configs of every CUDA template, exactly for integers and within the usual bound for
 // floats. Exit code 1 if one of them is wrong, with the case.
 //
-//   simt_check [PAIRS [SEED [KEY]]] [--device N]
+//   simt_check [PAIRS [SEED [KEY]]] [--device N] [--limit SECONDS]
 //
 // PAIRS: a number, or a duration: 30s. With KEY, checks only the template of that key, such as
 // conv2d_mma.cuda. With --device, kernels run on that GPU with the same random cases, so a failing
 // seed can be rerun in the emulator. With --device opencl:N, they are OpenCL C and run on that
 // device and in the emulator; the two results are compared, too. A kernel that breaks the device's
-// context ends the run.
+// context ends the run. --limit: of a call on the device; a longer one lets the check run at a low
+// priority on a device that is this processor.
 
 #include <algorithm>
 #include <array>
@@ -263,9 +264,15 @@ int Run(const Amount& amount, std::uint64_t seed, const std::string& only,
 int main(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   std::unique_ptr<tilewright::DeviceKernelRunner> device;
+  double limit_seconds = 0;
+  if (arguments.size() >= 2 && arguments[arguments.size() - 2] == "--limit") {
+    limit_seconds = std::atof(arguments.back().c_str());
+    arguments.resize(arguments.size() - 2);
+  }
   if (arguments.size() >= 2 && arguments[arguments.size() - 2] == "--device") {
     device = tilewright::OpenDeviceForAll(arguments.back());
     if (device == nullptr) return 2;
+    if (limit_seconds > 0) device->SetLimit(limit_seconds);
     arguments.resize(arguments.size() - 2);
   }
   const auto argument = [&](std::size_t i, const char* otherwise) {

@@ -11,8 +11,8 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/evaluate.h"
-#include "src/graph/passes/passes.h"
 #include "src/graph/ir/graph.h"
+#include "src/graph/passes/passes.h"
 #include "src/tensor/synthetic_data.h"
 #include "tests/support/built_in.h"
 

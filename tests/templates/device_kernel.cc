@@ -16,9 +16,6 @@
 namespace tilewright {
 namespace {
 
-constexpr double kLimitSeconds = 10;
-/// On a device that is this processor.
-constexpr double kOpenClLimitSeconds = 100;
 constexpr std::int64_t kGuardBytes = 512;  // also the alignment of arguments on every device
 constexpr std::byte kGuard{0xB7};
 
@@ -79,8 +76,7 @@ Status DeviceKernelRunner::Run(const Program& program, const Target& target,
   loaded->SetArguments(addresses);
   std::vector<std::byte> after(image.bytes.size());
   Status status = session_->Write(memory->address(), image.bytes);
-  if (status.ok())
-    status = session_->Time(*loaded, 1, is_opencl_ ? kOpenClLimitSeconds : kLimitSeconds).status();
+  if (status.ok()) status = session_->Time(*loaded, 1, limit_seconds_).status();
   if (status.ok()) status = session_->Read(memory->address(), after);
   last_seconds_ = 0;
   if (status.ok() && times_) {

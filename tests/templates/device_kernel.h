@@ -31,6 +31,8 @@ class DeviceKernelRunner {
   /// Enables timing of every later kernel after its run: consecutive calls with warm caches, enough
   /// of them for a measurable time.
   void TimeKernels() { times_ = true; }
+  /// Sets the limit of a call in seconds, for machines whose processors other programs use, too.
+  void SetLimit(double seconds) { limit_seconds_ = seconds; }
   /// Seconds of one call of the last kernel, by the device's clock; 0 if it was not timed.
   double last_seconds() const { return last_seconds_; }
 
@@ -46,12 +48,18 @@ class DeviceKernelRunner {
 
  private:
   explicit DeviceKernelRunner(std::unique_ptr<GridSession> session, bool is_opencl)
-      : session_(std::move(session)), is_opencl_(is_opencl) {}
+      : session_(std::move(session)),
+        is_opencl_(is_opencl),
+        limit_seconds_(is_opencl ? kOpenClLimitSeconds : kLimitSeconds) {}
 
   Result<double> Time(GridProgram& program);
 
+  static constexpr double kLimitSeconds = 10;
+  /// On a device that is this processor.
+  static constexpr double kOpenClLimitSeconds = 100;
   std::unique_ptr<GridSession> session_;
   const bool is_opencl_;
+  double limit_seconds_;
   bool times_ = false;
   double last_seconds_ = 0;
 };
