@@ -114,12 +114,12 @@ bool Fits(const Plan& plan, std::int64_t row_tiles, std::int64_t column_tiles) {
 }
 
 std::vector<MatmulTile> TilesOf(const Plan& plan) {
-  constexpr std::int64_t kMost = 4;
+  constexpr std::int64_t kMax = 4;
   std::vector<MatmulTile> tiles;
-  for (std::int64_t row = 1; row <= kMost; ++row) {
+  for (std::int64_t row = 1; row <= kMax; ++row) {
     // Where fewer tiles hold the same rows, they are another config.
     if (CeilDiv(RowsOf(plan, row), kTileRows) != row) continue;
-    for (std::int64_t col = 1; col <= std::min(kMost, CeilDiv(plan.n, kTileColumns)); ++col) {
+    for (std::int64_t col = 1; col <= std::min(kMax, CeilDiv(plan.n, kTileColumns)); ++col) {
       if (Fits(plan, row, col)) tiles.push_back({row, col});
     }
   }
