@@ -25,9 +25,8 @@ std::span<const RuntimeFile> RuntimeFiles();
 /// without.
 Result<std::string_view> RuntimeFor(const Target& target);
 
-/// Links the object of one kernel with LinkShared, with the runtime if the kernel calls a library or
-/// multiplies tiles.
-/// Errors: those of RuntimeFor and LinkShared.
+/// Links the object of one kernel with LinkShared, with the runtime if the kernel calls a library
+/// or multiplies tiles. Errors: those of RuntimeFor and LinkShared.
 Status LinkKernel(const Program& program, const std::string& object, const Target& target,
                   const std::string& output_path);
 

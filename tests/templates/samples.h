@@ -209,10 +209,10 @@ inline constexpr Sample kSamples[] = {
      ""},
     {"FewBitsRows",
      "expression(input x0:float32[17,64];const x1:uint8[2,2,8,16];const x2:float32[2,2"
-     ",16];const x3:float32[2,2,16];t0[i0:17,i1:2,i2:2,i3:16]=sum(r0:8,r1:4)x0[i0,i1*3"
-     "2+r0*4+r1]*float32(select(r1==0,x1[i2,i1,r0,i3]%uint8(4),select(r1==1,shr(x1[i2,"
-     "i1,r0,i3],uint8(2))%uint8(4),select(2==r1,shr(x1[i2,i1,r0,i3],uint8(4))%uint8(4)"
-     ",shr(x1[i2,i1,r0,i3],uint8(6))))));t1[i0:17,i1:2]=sum(r0:32)x0[i0,i1*32+r0];t2[i"
+     ",16];const x3:float32[2,2,16];t0[i0:17,i1:2,i2:2,i3:16]=sum(r0:4,r1:8)x0[i0,i1*3"
+     "2+r0+r1*4]*float32(select(r0==0,x1[i2,i1,r1,i3]%uint8(4),select(r0==1,shr(x1[i2,"
+     "i1,r1,i3],uint8(2))%uint8(4),select(2==r0,shr(x1[i2,i1,r1,i3],uint8(4))%uint8(4)"
+     ",shr(x1[i2,i1,r1,i3],uint8(6))))));t1[i0:17,i1:2]=sum(r0:32)x0[i0,i1*32+r0];t2[i"
      "0:17,i1:32]=sum(r0:2)(t0[i0,r0,i1/16,i1%16]-x2[i1/16,r0,i1%16]*t1[i0,r0])*x3[i1/"
      "16,r0,i1%16])",
      ""},

@@ -22,8 +22,8 @@
 #include "src/templates/limits.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/support/built_in.h"
-#include "tests/templates/tile_machine.h"
 #include "tests/templates/kernel_runner.h"
+#include "tests/templates/tile_machine.h"
 
 namespace tilewright {
 namespace {

@@ -86,9 +86,6 @@ TemplateEntry BatchMatmulDnnlEntry();
 // One on each line: patches and merges touch one.
 // clang-format off
 inline constexpr TemplateMaker kCpuTemplates[] = {
-    &Conv2dAmxCpuEntry,
-    &DenseAmxCpuEntry,
-    &BatchMatmulAmxCpuEntry,
     &Conv2dDirectCpuEntry,
     &Conv2dDirectInt8CpuEntry,
     &Conv2dDirectBFloat16CpuEntry,
@@ -113,6 +110,9 @@ inline constexpr TemplateMaker kCpuTemplates[] = {
     &DenseThinCpuEntry,
     &BatchMatmulX86Entry,
     &BatchMatmulColumnsCpuEntry,
+    &Conv2dAmxCpuEntry,
+    &DenseAmxCpuEntry,
+    &BatchMatmulAmxCpuEntry,
     &AnchorPlainCpuEntry,
     &Conv2dDnnlEntry,
     &DenseDnnlEntry,

@@ -114,12 +114,12 @@ bool Fits(const Plan& plan, std::int64_t row_tiles, std::int64_t column_tiles) {
 }
 
 std::vector<MatmulTile> TilesOf(const Plan& plan) {
-  constexpr std::int64_t kMost = 4;
+  constexpr std::int64_t kMax = 4;
   std::vector<MatmulTile> tiles;
-  for (std::int64_t row = 1; row <= kMost; ++row) {
+  for (std::int64_t row = 1; row <= kMax; ++row) {
     // Where fewer tiles hold the same rows, they are another config.
     if (CeilDiv(RowsOf(plan, row), kTileRows) != row) continue;
-    for (std::int64_t col = 1; col <= std::min(kMost, CeilDiv(plan.n, kTileColumns)); ++col) {
+    for (std::int64_t col = 1; col <= std::min(kMax, CeilDiv(plan.n, kTileColumns)); ++col) {
       if (Fits(plan, row, col)) tiles.push_back({row, col});
     }
   }
@@ -303,28 +303,28 @@ std::string RefusesConvolution(const Workload& w, const Target& target) {
   return RefusesPlan(w, target);
 }
 
+TemplateEntry EntryOf(std::string_view key, decltype(TemplateEntry::refuses) refuses) {
+  TemplateEntry entry =
+      LoopTemplate(key, 1, "llvm", kKnobs, refuses, &SpaceByPlan<&MakePlan, &SpaceOf>,
+                   &DefaultByPlan<&MakePlan, &DefaultOf>, &ApplyByPlan<&MakePlan, &ApplyPlan>);
+  // Also to the templates that others give way to: a product of tiles is the fastest.
+  entry.is_preferred = +[](const Workload&, const Target&) { return true; };
+  return entry;
+}
+
 }  // namespace
 }  // namespace tile_products_cpu
 
 TemplateEntry DenseAmxCpuEntry() {
-  using namespace tile_products_cpu;
-  return LoopTemplate("dense_amx.cpu", 1, "llvm", kKnobs, &RefusesDenseProduct,
-                      &SpaceByPlan<&MakePlan, &SpaceOf>, &DefaultByPlan<&MakePlan, &DefaultOf>,
-                      &ApplyByPlan<&MakePlan, &ApplyPlan>);
+  return tile_products_cpu::EntryOf("dense_amx.cpu", &tile_products_cpu::RefusesDenseProduct);
 }
 
 TemplateEntry BatchMatmulAmxCpuEntry() {
-  using namespace tile_products_cpu;
-  return LoopTemplate("batch_matmul_amx.cpu", 1, "llvm", kKnobs, &RefusesBatch,
-                      &SpaceByPlan<&MakePlan, &SpaceOf>, &DefaultByPlan<&MakePlan, &DefaultOf>,
-                      &ApplyByPlan<&MakePlan, &ApplyPlan>);
+  return tile_products_cpu::EntryOf("batch_matmul_amx.cpu", &tile_products_cpu::RefusesBatch);
 }
 
 TemplateEntry Conv2dAmxCpuEntry() {
-  using namespace tile_products_cpu;
-  return LoopTemplate("conv2d_amx.cpu", 1, "llvm", kKnobs, &RefusesConvolution,
-                      &SpaceByPlan<&MakePlan, &SpaceOf>, &DefaultByPlan<&MakePlan, &DefaultOf>,
-                      &ApplyByPlan<&MakePlan, &ApplyPlan>);
+  return tile_products_cpu::EntryOf("conv2d_amx.cpu", &tile_products_cpu::RefusesConvolution);
 }
 
 }  // namespace tilewright
