@@ -237,7 +237,7 @@ TEST_F(OpenLengths, OperatorsAcrossPositionsAreRefusedByName) {
               HasSubstr("--dim seq=1..75: attention that has a reduce_mean"));
   EXPECT_THAT(RefusalOf(Variant::kChangedChances), HasSubstr("changes the result of its softmax"));
   EXPECT_THAT(RefusalOf(Variant::kMean), HasSubstr("mean joins its entries"));
-  EXPECT_THAT(RefusalOf(Variant::kOnes), HasSubstr("a constant of positions"));
+  EXPECT_THAT(RefusalOf(Variant::kOnes), HasSubstr("reads other values with other lengths"));
   EXPECT_THAT(RefusalOf(Variant::kMaskOfKeys), HasSubstr("reads an input of the model"));
   EXPECT_THAT(RefusalOf(Variant::kBiases), HasSubstr("biases is a constant that depends on it"));
 }
