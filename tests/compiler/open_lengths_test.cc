@@ -27,6 +27,8 @@ enum class Variant : std::uint8_t {
   kChangedChances,  ///< multiplied after the softmax
   kMean,            ///< over all positions, at the end
   kBiases,          ///< a constant for each pair of positions
+  kOnes,            ///< one number for all keys, with an element for each
+  kMaskOfKeys,      ///< an input that the attention reads directly
 };
 
 /// Builder of an encoder for sequences of one length.
@@ -117,6 +119,14 @@ class EncoderAt {
     scores = Op("masked", OpKind::kAdd, {scores, Reshaped("bias3", bias, {1, 1, length_})});
     if (variant_ == Variant::kBiases) {
       scores = Op("biased", OpKind::kAdd, {scores, Table("biases", {1, length_, length_}, 1)});
+    }
+    if (variant_ == Variant::kOnes) {
+      const int ones = graph_.AddFilledConstant("ones", {{1, 1, length_}, kFloat32}, 1);
+      scores = Op("plus_one", OpKind::kAdd, {scores, ones});
+    }
+    if (variant_ == Variant::kMaskOfKeys) {
+      const int keys = graph_.AddInput("keys", {{1, 1, length_}, kFloat32});
+      scores = Op("plus_keys", OpKind::kAdd, {scores, keys});
     }
     if (variant_ == Variant::kSumOfScores) {
       scores = Op("centred", OpKind::kSub, {scores, Mean("mean_score", scores, 2)});
@@ -224,9 +234,11 @@ TEST_F(OpenLengths, RangesOfTwoLengthsAreRefused) {
 
 TEST_F(OpenLengths, OperatorsAcrossPositionsAreRefusedByName) {
   EXPECT_THAT(RefusalOf(Variant::kSumOfScores),
-              HasSubstr("--dim seq=1..75: value seen_turned is attention that has a reduce_mean"));
+              HasSubstr("--dim seq=1..75: attention that has a reduce_mean"));
   EXPECT_THAT(RefusalOf(Variant::kChangedChances), HasSubstr("changes the result of its softmax"));
   EXPECT_THAT(RefusalOf(Variant::kMean), HasSubstr("mean joins its entries"));
+  EXPECT_THAT(RefusalOf(Variant::kOnes), HasSubstr("reads other values with other lengths"));
+  EXPECT_THAT(RefusalOf(Variant::kMaskOfKeys), HasSubstr("reads an input of the model"));
   EXPECT_THAT(RefusalOf(Variant::kBiases), HasSubstr("biases is a constant that depends on it"));
 }
 

@@ -121,10 +121,17 @@ class OpenPlanner {
 
   /// The kernel reads and writes whole blocks of positions, for which only the arena has room.
   Status AddAttention(const PlanStep& step, const Program& program, OpenStep& open) {
-    for (int buffer : step.buffers) {
-      const bool arena =
-          plan_.buffers[static_cast<std::size_t>(buffer)].space == BufferSpace::kArena;
-      if (HasEntries(buffer) && !arena) {
+    const auto& parameters = program.parameters;  // the first is the number of positions
+    const auto memory = [&](std::size_t i) -> const PlanBuffer& {
+      return plan_.buffers[static_cast<std::size_t>(step.buffers[i])];
+    };
+    const std::int64_t positions =
+        parameters.back()->bytes() / memory(step.buffers.size() - 1).bytes;
+    for (std::size_t i = 0; i < step.buffers.size(); ++i) {
+      const bool entries = HasEntries(step.buffers[i]);
+      const std::int64_t bytes = memory(i).bytes * (entries ? positions : 1);
+      if ((entries && memory(i).space != BufferSpace::kArena) ||
+          parameters[i + 1]->bytes() != bytes) {
         return Unsupported("attention that reads an input of the model or a constant of positions");
       }
     }

@@ -16,7 +16,6 @@
 #include "src/compiler/plan/choose_vta_kernel.h"
 #include "src/compiler/plan/open_attention.h"
 #include "src/compiler/plan/plan_builder.h"
-#include "src/graph/open/resize.h"
 #include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
 #include "src/target/device.h"
@@ -392,8 +391,8 @@ Status PlanBuilder::AddJoined(const JoinedGroups& joined) {
   if (options_.open && options_.open->sequence != nullptr) {
     const Status open = AddOpenAttention(joined.whole);
     if (open.code() != StatusCode::kUnsupported) return open;
-    return AboutValue(graph_, joined.whole.output, options_.open->range,
-                      Unsupported("is attention that " + open.message()));
+    return Unsupported(fmt::format("--dim {}: attention that {}; give one size, or several",
+                                   options_.open->range.ToString(), open.message()));
   }
   const Status status = AddAttention(joined.whole);
   if (status.ok() || status.code() != StatusCode::kUnsupported) return status;
