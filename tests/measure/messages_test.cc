@@ -31,7 +31,7 @@ KernelSpec MakeKernel() {
   kernel.target = *Target::Parse("cuda -arch=sm_75 -libs=cublas");
   kernel.workload = DenseCandidate().task.workload;
   kernel.epilogue = *Epilogue::Parse("add(channel:float32);relu");
-  const KernelLayouts layouts = {"NCHW16c", "OIHW16i16o", "NCHW16c", kInt16, true};
+  const KernelLayouts layouts = {"NCHW16c", "OIHW16i16o", "NCHW16c", kInt16, true, 0, {8, 1, 4}};
   const std::vector<TensorType> types = {
       {{1, 2, 3}, kInt8}, {{}, kFloat32}, {{7}, kInt32}, {{7}, kFloat32}, {{4, 7}, kFloat32}};
   kernel.signature = *SignatureOf(kernel.workload, kernel.epilogue, layouts, types);

@@ -231,7 +231,8 @@ class KernelJsonLoopsTest : public testing::TestWithParam<Sample> {};
 
 TEST_P(KernelJsonLoopsTest, LoopsComputeTheWorkload) {
   const Workload workload = *Workload::Parse(GetParam().workload);
-  const Target target = *Target::Parse("llvm -mcpu=znver4");
+  // With the templates for Arm.
+  const Target target = *Target::Parse("llvm -mcpu=znver4 -device=arm_cpu");
   for (const TemplateEntry* entry : BuiltInTemplates().For(workload, target)) {
     const auto space = entry->define_space(workload, target);
     ASSERT_TRUE(space.ok());

@@ -127,6 +127,13 @@ KernelLayouts As(DataType dtype, KernelLayouts layouts) {
   return layouts;
 }
 
+KernelLayouts Packed(SpatialPack pack, const char* weight) {
+  KernelLayouts layouts;
+  layouts.spatial_pack = pack;
+  layouts.weight = weight;
+  return layouts;
+}
+
 constexpr const char* kConv =
     "conv2d(float32[2,6,7,5]NCHW,float32[8,6,3,2]OIHW,s2x1,p1x0x2x1,d1x2,g1)->float32";
 constexpr const char* kConvInt8 =
@@ -176,6 +183,8 @@ INSTANTIATE_TEST_SUITE_P(
         AnchorCase{"Int8", kConvInt8,
                    "add(channel:int32);relu;add(256);shift_right(9);"
                    "clip(-127,127);cast(int8)"},
+        AnchorCase{"PackedTaps", kConv, "add(channel:float32);relu", Packed({4, 2, 4}, "OIHW4o")},
+        AnchorCase{"PackedWindows", kConvInt8, "", Packed({5, 5, 3}, "OIHW5o")},
         AnchorCase{"Int8Vnni", kConvInt8, "add(channel:int32);relu;shift_right(7);cast(int8)",
                    Shifted(Form("NCHW4c", "OIHW1i16o4i", "NCHW16c"))},
         AnchorCase{"Int8VnniGroups", kConvInt8, "",
@@ -209,6 +218,7 @@ INSTANTIATE_TEST_SUITE_P(
     Groups, AnchorTest,
     testing::Values(
         AnchorCase{"Depthwise", kDepthwise, "add(channel:float32);clip(0,6)"},
+        AnchorCase{"DepthwisePacked", kDepthwise, "relu", Packed({3, 0, 0}, "OIHW3o")},
         AnchorCase{"DepthwiseBlocked", kDepthwise, "add(channel:float32)",
                    Form("NCHW2c", "OIHW1i2o", "NCHW2c")},
         AnchorCase{"DepthwiseRounding", kDepthwise, "add(channel:float32)",
@@ -260,6 +270,11 @@ INSTANTIATE_TEST_SUITE_P(
             "conv2d_transpose(float32[1,3,4,5]NCHW,float32[3,4,3,3]IOHW,s2x2,p1x1x1x1,d1x1,g1,"
             "o1x0)->float32",
             "add(channel:float32);tanh"},
+        AnchorCase{
+            "Packed",
+            "conv2d_transpose(float32[1,3,4,5]NCHW,float32[3,4,3,3]IOHW,s2x2,p1x1x1x1,d1x1,g1,"
+            "o1x0)->float32",
+            "tanh", Packed({2, 4, 3}, "IOHW2o")},
         AnchorCase{
             "Groups",
             "conv2d_transpose(float32[1,4,3,3]NCHW,float32[4,3,3,2]IOHW,s1x3,p0x1x0x0,d2x1,g2,"

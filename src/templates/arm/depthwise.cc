@@ -2,8 +2,9 @@
 // For each block of rows, the data that it reads are copied with the channels of the block
 // innermost. All sums stay in that form until they are copied to their places with the epilogue.
 
-#include "src/templates/arm/annotations.h"
 #include "src/templates/arm/templates.h"
+
+#include "src/templates/arm/annotations.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"

@@ -4,8 +4,10 @@
 // epilogue. Of a transposed convolution, the copies have zeros between the elements of the data,
 // and the kernel is flipped.
 
-#include "src/templates/arm/annotations.h"
 #include "src/templates/arm/templates.h"
+
+#include "src/target/cpu.h"
+#include "src/templates/arm/annotations.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -59,14 +61,16 @@ Result<ConfigSpace> DefineSpace(const Workload& w, const Target&) {
                     AnnotateKnob("ann_spatial", {"none", "unroll", "vec"}, 3)});
 }
 
-/// A block of two vectors of channels, and as many columns as registers hold; without channels that
-/// fill a vector, the columns are the vector.
+/// A block of two vectors of channels by pixels, whose sums take half of the registers; without
+/// channels that fill a vector, the columns are the vector.
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
-  constexpr std::int64_t kChannelsOfBlock = 8, kColumnsOfBlock = 4, kMaxTaps = 9;
+  constexpr std::int64_t kChannelsOfBlock = 8, kMaxTaps = 9;
   TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
+  TW_ASSIGN_OR_RETURN(const auto features, FeaturesOf(target));
   TW_ASSIGN_OR_RETURN(const auto s, ConvShapeOf(w));
   const std::int64_t channels = LargestDivisor(s.k, kChannelsOfBlock);
-  const std::int64_t columns = LargestDivisor(s.ow, kColumnsOfBlock);
+  const std::int64_t pixels = features.vector_registers() / 2 / (kChannelsOfBlock / kNeonLanes);
+  const std::int64_t columns = LargestDivisor(s.ow, pixels);
   const bool by_columns = channels < kNeonLanes && columns > channels;
   const std::string taps = s.r * s.s <= kMaxTaps ? "unroll" : "none";
   const std::vector<std::string> words = by_columns
@@ -74,7 +78,7 @@ Result<Config> DefaultConfig(const Workload& w, const Target& target) {
                                              : std::vector<std::string>{"unroll", "unroll", "vec"};
   return LocateValues(
       space, {{"tile_co", InnerFactor(s.k, channels)},
-              {"tile_oh", InnerFactor(s.oh, 1)},
+              {"tile_oh", InnerFactor(s.oh, LargestDivisor(s.oh, pixels / columns))},
               {"tile_ow", InnerFactor(s.ow, columns)},
               {"reorder_0", KnobValue{std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}},
               {"ann_reduce", KnobValue{std::vector<std::string>{taps, taps}}},

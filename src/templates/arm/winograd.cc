@@ -3,12 +3,13 @@
 // memory of the thread, and transformed back tile by tile with the epilogue. The weight is
 // transformed when it is packed.
 
-#include "src/tensor/compute/winograd.h"
-#include "src/templates/arm/annotations.h"
 #include "src/templates/arm/templates.h"
+
+#include "src/templates/arm/annotations.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
+#include "src/tensor/compute/winograd.h"
 
 namespace tilewright {
 namespace winograd_arm {

@@ -1,5 +1,5 @@
-/* kernel LIBRARY NAME FILE...: runs a kernel on the tensors in the files, its parameters in order, and
- * writes the last one, the result, back. */
+/* kernel LIBRARY NAME FILE...: runs a kernel on the tensors in the files, its parameters in order,
+ * and writes the last one, the result, back. */
 
 #include <dlfcn.h>
 #include <stdio.h>
