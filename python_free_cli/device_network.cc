@@ -203,7 +203,7 @@ Result<OpenNetwork> DeviceNetwork::Open(const ModelSource& model, bool seeded, i
   TW_ASSIGN_OR_RETURN(const auto session, MakeSession(seeded));
   if (!on_gpu()) options.threads = threads;
   options.note_misses = place_.asks_for_records();
-  options.tune_command = TuneCommandLine(*app_, file, session.target());
+  options.tune_command = TuneCommandHere(*app_, file, session.target());
   return session.Open(model, options);
 }
 

@@ -89,8 +89,8 @@ typedef struct tw_target tw_target;
 /** Creates a target.
  *  target: a text such as "llvm -mcpu=znver4", or "native"; null: "native", this machine with one
  *  thread. Records of several threads belong to a target with that option: "native -num-threads=2".
- *  Unlike `tilewright query --target`, it takes no names of boards, does not check the name of the
- *  CPU, and keeps unknown options: they are part of the target, which has records of its own.
+ *  Unlike `tilewright query --target`, it takes no names of boards. Unknown processors and options
+ *  that neither Tilewright nor TVM has are errors.
  *  device: a device fingerprint as in records, one line of JSON; null: this machine's CPU.
  *  Errors: TW_INVALID_ARGUMENT with the part that is invalid. */
 TW_API tw_code tw_target_create(const char* target, const char* device, tw_target** out,
@@ -120,7 +120,8 @@ TW_API tw_code tw_catalog_add_store(tw_catalog* catalog, const char* path,
 typedef struct tw_package_options {
   uint32_t struct_size;
   uint32_t allow_unsigned; /* 1: accept packages without a signature; never those of unknown keys */
-  const char* trusted_keys; /* path of a file of public keys; null: none */
+  const char* trusted_keys; /* path of a file of public keys: FILE.pub, or the user's trusted_keys;
+                               null: none */
 } tw_package_options;
 #define TW_PACKAGE_OPTIONS_INIT \
   { sizeof(tw_package_options), 0, 0 }
@@ -394,7 +395,9 @@ typedef struct tw_kernel_options {
  *        "dims" has an object for each dimension, outermost first: {"name", "size", "stride",
  *        "step"}. In dimension "N" an element has the number that is the sum of index * step over
  *        all dims named "N"; numbers beyond the logical size are padding.
- *        "packed" also has "padding_elements" and "padding_value".
+ *        "packed" also has "padding_elements" and "padding_value". The transformed weight of a
+ *        Winograd kernel is no permutation of the logical one: its "layout" is "", its "dims" are
+ *        empty, and "winograd_tile" is the size of its tiles. "packing" computes it.
  *      "packing": null if both tensors are equal in memory, else loops with one input and one
  *        output that compute the packed tensor from the logical one; for the result, the logical
  *        one from the packed one. For a compensation, the input is the logical weight.

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
 
 #include "src/base/shell/quote.h"
-#include "src/graph/open/size_range.h"
+#include "src/session/device_choice.h"
 #include "src/target/cpu.h"
 #include "src/target/device.h"
 
@@ -36,19 +35,6 @@ std::string TuneCommandLine(const CLI::App& app, const std::string& file, const 
       "--job",   "--target", "--threads", "--libs",       "--vta-config", "--no-fuse-residuals",
       "--shape", "--dim",    "--value",   "--requantize", "--precision",  "--float-error"};
   std::string line = CommandLine(app, "tune", file, kOptions);
-  // Tasks of a range of sizes are those of one entry and of small blocks.
-  if (const CLI::Option* dim = app.get_option_no_throw("--dim"); dim != nullptr) {
-    for (const std::string& value : dim->results()) {
-      const auto range = ParseSizeRange(value);
-      if (!range.ok() || !range->has_value()) continue;
-      const std::string sizes =
-          (*range)->most > 1 ? fmt::format("1,{}", std::min<std::int64_t>((*range)->most, 8)) : "1";
-      const std::size_t at = line.find(ShellWord(value));
-      if (at != std::string::npos) {
-        line.replace(at, ShellWord(value).size(), ShellWord((*range)->name + "=" + sizes));
-      }
-    }
-  }
   // The emulator (simt) measures nothing.
   const CLI::Option* device = app.get_option_no_throw("--device");
   if (device != nullptr && device->count() > 0 && device->results().front() != "simt") {
@@ -64,6 +50,16 @@ std::string TuneCommandLine(const CLI::App& app, const std::string& file, const 
     line += " --runner 'ssh BOARD tilewright-runner'";
   }
   return file.empty() ? line : line + " --budget 10m";
+}
+
+std::string TuneCommandHere(const CLI::App& app, const std::string& file, const Target& target) {
+  if (DeviceTraitsOf(target).launches_grids) {
+    const CLI::Option* device = app.get_option_no_throw("--device");
+    const bool given = device != nullptr && device->count() > 0;
+    const session::DeviceChoice choice{given ? device->results().front() : std::string()};
+    if (!choice.CheckRuns(target).ok()) return "";
+  }
+  return TuneCommandLine(app, file, target);
 }
 
 }  // namespace tilewright::cli

@@ -22,4 +22,8 @@ std::string CommandLine(const CLI::App& app, const std::string& verb, const std:
 /// several stores is used. A target that this machine does not run gets a runner.
 std::string TuneCommandLine(const CLI::App& app, const std::string& file, const Target& target);
 
+/// As TuneCommandLine; empty if no GPU of this machine runs the target, for which the command would
+/// fail.
+std::string TuneCommandHere(const CLI::App& app, const std::string& file, const Target& target);
+
 }  // namespace tilewright::cli

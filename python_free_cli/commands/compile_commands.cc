@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "python_free_cli/arguments/command_line.h"
 #include "python_free_cli/arguments/device_argument.h"
@@ -33,9 +34,11 @@
 #include "src/report/machine_peaks.h"
 #include "src/session/format.h"
 #include "src/session/imported_hint.h"
+#include "src/session/imported_times.h"
 #include "src/session/misses.h"
 #include "src/session/model.h"
 #include "src/session/session.h"
+#include "src/session/tasks.h"
 #include "src/session/text_table.h"
 #include "src/target/device.h"
 #include "src/target/short_target.h"
@@ -116,7 +119,7 @@ class CompileCommand final : public Command {
       TW_ASSIGN_OR_RETURN(auto order, session.Prepare(source));
       TW_ASSIGN_OR_RETURN(
           auto plan, session::PlanForVta(file_, std::move(order.graph), order.options, PrintNote));
-      return CompileForVta(plan, on_miss, output_, json_, TuneCommandLine(*app_, file_, target));
+      return CompileForVta(plan, on_miss, output_, json_, TuneCommandHere(*app_, file_, target));
     }
     if (fuse_.given()) return InvalidArgument("--[no-]fuse-residuals: needs a VTA target");
     TW_RETURN_IF_ERROR(device_.Check(target));
@@ -166,9 +169,11 @@ class CompileCommand final : public Command {
       const std::size_t dot = output_.ends_with(".so") ? output_.size() - 3 : output_.size();
       TW_RETURN_IF_ERROR(WriteFile(output_.substr(0, dot) + ".h", model->header));
     }
-    session::NoteMisses(model->operators,
-                        {ShortTargetText(target), TuneCommandLine(*app_, file_, target)},
-                        PrintNote);
+    session::NoteMisses(
+        model->operators,
+        {ShortTargetText(target),
+         TuneCommandHere(*app_, FileToTune(*model, sources, target, range), target)},
+        PrintNote);
     if (sources_.rule == "own" && order.catalog != nullptr) {
       TW_RETURN_IF_ERROR(NoteImported(*model, target, *order.catalog));
     }
@@ -177,8 +182,13 @@ class CompileCommand final : public Command {
     if (options.autotvm.has_value()) {
       PrintNote(Counted(imported, "operator") + " with configs of imported records, verified here");
     }
+    Json comparison;
+    if (imported > 0) {
+      TW_ASSIGN_OR_RETURN(comparison, CompareWithDefaults(*model, graphs.front(), options));
+    }
     if (json_) {
       Json report = ReportOf(*model);
+      if (imported > 0) report["imported_records"] = comparison;
       if (model->variants.empty()) report["bound"] = binding_options;
       for (const CompiledModel& set : model->variants) {
         report["sets"].push_back({{"name", set.name},
@@ -222,6 +232,25 @@ class CompileCommand final : public Command {
   }
 
  private:
+  /// Returns FILE#N if only the task N of the file is untuned, else FILE.
+  std::string FileToTune(const CompiledModel& model, std::span<const ModelSource> sources,
+                         const Target& target, const std::optional<SizeRange>& range) const {
+    std::set<std::string> untuned;
+    for (const OperatorReport& op : model.operators) {
+      const bool hit = op.answer == records::AnswerLevel::kHit;
+      if (!op.workload_key.empty() && !hit) untuned.insert(op.workload_key);
+    }
+    if (untuned.size() != 1 || sources.size() != 1) return file_;
+    auto tasks = session::TasksOfFile(sources.front(), target);
+    if (!tasks.ok() || tasks->size() < 2) return file_;
+    if (range) session::UseBlocks(*range, *tasks);
+    for (std::size_t i = 0; i < tasks->size(); ++i) {
+      if ((*tasks)[i].task.workload.Key() == *untuned.begin())
+        return fmt::format("{}#{}", file_, i);
+    }
+    return file_;
+  }
+
   /// Passes a note on imported records of operators without a record of their own.
   Status NoteImported(const CompiledModel& model, const Target& target,
                       records::Catalog& catalog) const {
@@ -243,6 +272,29 @@ class CompileCommand final : public Command {
         session::ImportedHintText(hint, command, target_.target == "native" ? "" : target_.target);
     if (!text.empty()) PrintNote(FormatPrintable("{}", MultilineText{text}));
     return {};
+  }
+
+  /// Prints where imported configs come from, and the times of a run with them and with default
+  /// configs. Returns both for --json.
+  Result<Json> CompareWithDefaults(const CompiledModel& model, const Graph& graph,
+                                   const CompileOptions& options) const {
+    TW_ASSIGN_OR_RETURN(const auto origins, session::OriginsOf(model, options));
+    std::string text = session::OriginsText(origins);
+    if (text.ends_with('\n')) text.pop_back();
+    PrintNote(FormatPrintable("{}", MultilineText{text}));
+    Json json = {{"targets", Json::array()}};
+    for (const session::ImportedOrigin& origin : origins) {
+      json["targets"].push_back({{"target", origin.target}, {"operators", origin.operators}});
+    }
+    // Times of a GPU's runs are mostly copies of tensors.
+    if (verify_ == "none" || format_ != "so" || !DeviceTraitsOf(options.target).machine_code) {
+      return json;
+    }
+    TW_ASSIGN_OR_RETURN(const auto times, session::TimeWithDefaults(graph, options, output_));
+    PrintNote(session::ImportedTimesText(times));
+    json["seconds"] = times.imported_seconds;
+    json["default_seconds"] = times.default_seconds;
+    return json;
   }
 
   /// Compiles for a range of sizes of one dimension. entry: read with size 1.
@@ -530,6 +582,14 @@ class BenchCommand final : public Command {
     const double between = report.total_seconds - report.operators_seconds;
     const std::string sum =
         "sum of the operators " + session::ShortSeconds(report.operators_seconds) + ", ";
+    if (report.min_seconds < report.operators_seconds && between > 0) {
+      return sum + "total " + session::ShortSeconds(report.total_seconds) +
+             "; runs were disturbed: the fastest took less than the sum";
+    }
+    constexpr double kVisible = 0.01;  // of the total
+    if (between < 0 && -between < kVisible * report.total_seconds) {
+      return sum + "total " + session::ShortSeconds(report.total_seconds);
+    }
     if (between >= 0) {
       return sum + "between operators (copies of inputs and outputs, starting threads) " +
              session::ShortSeconds(between) + ", total " +

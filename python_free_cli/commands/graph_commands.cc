@@ -19,6 +19,7 @@
 #include "src/graph/ir/check_memory.h"
 #include "src/graph/ir/describe.h"
 #include "src/graph/ir/graph.h"
+#include "src/graph/open/entries.h"
 #include "src/graph/partition/partition.h"
 #include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
@@ -26,7 +27,9 @@
 #include "src/session/model.h"
 #include "src/session/names.h"
 #include "src/session/target.h"
+#include "src/session/tasks.h"
 #include "src/session/text_table.h"
+#include "src/target/device.h"
 #include "src/templates/device.h"
 
 namespace tilewright::cli {
@@ -65,7 +68,9 @@ class InspectCommand final : public Command {
     model_.Declare(app);
   }
   Result<int> Run() override {
-    TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
+    session::ModelOptions sized = model_;  // with a size of 1 in place of a range
+    TW_ASSIGN_OR_RETURN(const auto range, sized.TakeRange());
+    TW_ASSIGN_OR_RETURN(const auto source, sized.Source(file_));
     TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
     session::NoteImport(graph, PrintNote);
     if (json_) {
@@ -75,12 +80,31 @@ class InspectCommand final : public Command {
     }
     if (!check_) return kExitDone;
     TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(target_, 1, {}, {}, PrintNote));
+    if (range) TW_RETURN_IF_ERROR(CheckRange(graph, *range, target));
     TW_RETURN_IF_ERROR(CheckTaken(templates(), file_, std::move(graph), target));
-    PrintErr("compile takes {} for {}\n", file_, target.ToString());
+    PrintErr("compile takes {} for {}{}\n", file_, target.ToString(),
+             range ? " with --dim " + range->ToString() : "");
     return kExitDone;
   }
 
  private:
+  /// Checks that one library can have all sizes of the range. entry: read with size 1.
+  Status CheckRange(const Graph& entry, const SizeRange& range, const Target& target) const {
+    if (!DeviceTraitsOf(target).machine_code) {
+      return Unsupported("--dim " + range.ToString() + ": a range is for CPUs, expected one size");
+    }
+    const auto read = [&](std::int64_t size) -> Result<Graph> {
+      session::ModelOptions sized = model_;
+      for (std::string& dim : sized.bindings.dims) {
+        if (dim == range.ToString()) dim = fmt::format("{}={}", range.name, size);
+      }
+      TW_ASSIGN_OR_RETURN(const auto source, sized.Source(file_));
+      return LoadGraph(source);
+    };
+    const auto entries = FindEntries(entry, read, range);
+    return entries.ok() ? Status() : entries.status().WithContext(file_);
+  }
+
   std::string file_;
   ModelArguments model_;
   std::string target_ = "native";
@@ -115,6 +139,8 @@ class TasksCommand final : public Command {
   Result<int> Run() override {
     TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(target_, 1, vta_config_, {}, PrintNote));
     TW_RETURN_IF_ERROR(session::CheckResiduals(target, no_fuse_residuals_));
+    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange());
+    if (range) PrintNote(session::RangeNote(*range));
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
     auto graph = LoadGraph(source);
     TW_RETURN_IF_ERROR(graph);
@@ -124,6 +150,9 @@ class TasksCommand final : public Command {
     graph = UnfusedOperators(*std::move(graph), rule);
     TW_RETURN_IF_ERROR(graph);
     TW_ASSIGN_OR_RETURN(auto tasks, ExtractTasks(*graph, rule));
+    for (ExtractedTask& task : tasks) {
+      if (range) task.workload = session::BlockWorkload(std::move(task.workload), *range);
+    }
     if (groups_) return PrintGroups(source, target);
     const Status taken = CheckTaken(templates(), file_, *std::move(graph), target);
     if (!taken.ok()) PrintErr("warning: compile would reject it: {}\n", taken.message());

@@ -40,7 +40,7 @@ class MeasureCommand final : public Command {
            "simt\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("--task", candidate_.task,
+    app.add_option("task,--task", candidate_.task,
                    "Workload key, AutoTVM tuple, or FILE#N for task N of a model")
         ->required();
     candidate_.Declare(app);

@@ -501,8 +501,9 @@ Status PackageCommand::AddTrusted(const records::PublicKey& key, const std::stri
         records::WriteTrustedKeys(paths.trusted_keys, text + records::PublicKeyLine(key, comment)));
   }
   if (!json_) {
-    PrintOut("{} {}: {}trusted ({})\n", key.Hex().substr(0, 16), comment,
-             is_known ? "already " : "", paths.trusted_keys);
+    PrintOut("{}{}: {}trusted ({})\n", key.Hex().substr(0, 16),
+             comment.empty() ? comment : " " + comment, is_known ? "already " : "",
+             paths.trusted_keys);
   }
   return {};
 }

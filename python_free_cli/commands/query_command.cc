@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <map>
 #include <optional>
 
@@ -99,9 +100,13 @@ class QueryCommand final : public Command {
   Result<int> Run() override {
     if (task_.empty() && job_.empty() && !over_.empty()) return QueryFiles();
     TW_RETURN_IF_ERROR(ReadJob());
+    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange());
+    if (range) PrintNote(session::RangeNote(*range));
+    range_ = range;
     TW_ASSIGN_OR_RETURN(auto accept, sources_.Accept());
     TW_ASSIGN_OR_RETURN(const OpenTask* open, session::FindOpenTask(templates(), task_));
     if (open != nullptr) task_ = open->workload.Key();
+    if (open == nullptr) TW_RETURN_IF_ERROR(CheckOpenName());
     TW_ASSIGN_OR_RETURN(const auto target, open != nullptr ? open->target() : ParseTarget());
     const TemplateRegistry& chosen = float_error_.Choose(templates());
     TW_ASSIGN_OR_RETURN(auto catalog, sources_.Open(chosen, target, PrintNote));
@@ -177,6 +182,21 @@ class QueryCommand final : public Command {
     Epilogue epilogue = {};  ///< of the task in its network
   };
 
+  /// Errors: kInvalidArgument with the names of all open tasks if the task is neither one of them
+  /// nor a file.
+  Status CheckOpenName() const {
+    if (task_.find_first_of("(#?[") != std::string::npos || FileExists(task_)) return {};
+    std::string names;
+    for (const TemplateEntry& entry : templates().all()) {
+      if (entry.open == nullptr) continue;
+      const std::string problem = ProblemText(entry.open->problem);
+      names += "\n  " + entry.open->name + (problem.empty() ? "" : " " + problem);
+    }
+    if (names.empty()) return {};
+    return InvalidArgument(
+        "'" + task_ + "': no such task in the record stores, and no such file; they have:" + names);
+  }
+
   /// Adds the member "kernel" to an answer; null with the reason in "no_kernel" if it has none.
   static void AddKernel(const Asked& asked, const records::CatalogAnswer& answer,
                         const TemplateRegistry& templates, const Target& target, Json& out) {
@@ -247,7 +267,7 @@ class QueryCommand final : public Command {
           *app_, {"--threads", "--libs"},
           "--rule autotvm asks for the target as it is written, expected the option in it"));
     }
-    auto target = as_written ? Target::Parse(target_.target) : target_.Parse();
+    auto target = as_written ? session::ParseWrittenTarget(target_.target) : target_.Parse();
     if (!target.ok()) return target.status().WithContext("--target");
     TW_RETURN_IF_ERROR(session::CheckResiduals(*target, target_.no_fuse_residuals));
     // As in the job, the first metric is that of a simulator's records.
@@ -313,6 +333,7 @@ class QueryCommand final : public Command {
   Status NoteWhatHelps(const std::vector<Asked>& asked,
                        const std::vector<records::CatalogAnswer>& answers, const Target& target,
                        records::Catalog& catalog) const {
+    (void)std::fflush(stdout);  // the notes are about the table
     const bool own = sources_.rule == "own";
     std::size_t missing = 0;
     bool nothing_imported = false;
@@ -320,7 +341,9 @@ class QueryCommand final : public Command {
     for (std::size_t i = 0; i < asked.size(); ++i) {
       if (answers[i].level == records::AnswerLevel::kHit) continue;
       ++missing;
-      nothing_imported |= answers[i].answer.cause.reason == records::MissReason::kNothingImported;
+      const records::MissReason reason = answers[i].answer.cause.reason;
+      nothing_imported |= reason == records::MissReason::kNothingImported ||
+                          reason == records::MissReason::kNoSources;
       if (asked[i].workload.has_value()) workloads.push_back(&*asked[i].workload);
     }
     if (missing == 0) return {};
@@ -329,17 +352,41 @@ class QueryCommand final : public Command {
     } else if (nothing_imported) {
       const std::string store =
           sources_.stores.empty() ? "" : " --records " + ShellWord(sources_.stores[0]);
-      NoteCommand("to import AutoTVM logs or TopHub packages",
-                  "tilewright records import FILE.log" + store);
+      const std::string& package = sources_.tophub;
+      NoteCommand(package.empty()
+                      ? "to import AutoTVM logs or TopHub packages"
+                      : "--tophub " + package + ": the package is not imported; to import it",
+                  "tilewright records import " + (package.empty() ? "FILE" : package + "_v*") +
+                      ".log" + store);
     }
     // AutoTVM's rule also takes targets that no code is generated for.
-    if (workloads.empty() || !target_.Parse().ok()) return {};
+    const auto complete = target_.Parse();
+    if (workloads.empty() || !complete.ok()) return {};
     // An open task is tuned by its command, or by its program.
     if (IsOpen(*workloads.front())) return {};
-    std::string file = app_->count("task") > 0 ? task_ : "";
-    if (file.starts_with('(') || file.starts_with('[')) file = workloads.front()->Key();
-    NoteCommand(missing == 1 ? "to tune it" : "to tune them", TuneCommandLine(*app_, file, target));
+    const std::string command = TuneCommandHere(
+        *app_, TaskToTune(asked, answers, *workloads.front(), *complete), *complete);
+    if (command.empty()) return {};
+    const std::string what = missing == 1 ? "to tune it" : "to tune them";
+    NoteCommand(own ? what : "own records are used without --rule autotvm; " + what, command);
     return {};
+  }
+
+  /// Returns the task or file to tune: one task if it alone has no hit.
+  std::string TaskToTune(const std::vector<Asked>& asked,
+                         const std::vector<records::CatalogAnswer>& answers,
+                         const Workload& first_missing, const Target& target) const {
+    if (task_.starts_with('(') || task_.starts_with('[')) return first_missing.Key();
+    if (app_->count("task") == 0) return "";
+    const auto is_missing = [](const records::CatalogAnswer& answer) {
+      return answer.level != records::AnswerLevel::kHit;
+    };
+    // A VTA leaves tasks to the host, so numbers differ from those of the file.
+    if (asked.size() == 1 || std::ranges::count_if(answers, is_missing) != 1 ||
+        DeviceTraitsOf(target).has_host_fallback) {
+      return task_;
+    }
+    return fmt::format("{}#{}", task_, std::ranges::find_if(answers, is_missing) - answers.begin());
   }
 
   static void NoteCommand(const std::string& what, const std::string& command) {
@@ -531,6 +578,7 @@ class QueryCommand final : public Command {
       TW_ASSIGN_OR_RETURN(
           tasks, session::TasksOfShapeVariants(sources, target, !target_.no_fuse_residuals));
     }
+    if (range_) session::UseBlocks(*range_, tasks);
     if (DeviceTraitsOf(target).has_host_fallback && tasks.size() > 1)
       session::AssignToHost(templates(), tasks, PrintNote);
     const std::vector<std::string> names = session::DistinctNames(tasks);
@@ -561,6 +609,7 @@ class QueryCommand final : public Command {
   std::string task_, job_, job_metric_, environment_, by_ = "worst";
   std::vector<std::string> over_;
   ModelArguments model_;
+  std::optional<SizeRange> range_;
   FloatErrorArgument float_error_;
   RecordArguments sources_;
   TargetArguments target_;

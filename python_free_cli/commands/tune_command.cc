@@ -168,6 +168,7 @@ class TuneCommand final : public Command {
 
   Result<int> Run() override {
     TW_ASSIGN_OR_RETURN(auto settings, Settings());
+    TW_RETURN_IF_ERROR(TakeRange(settings));
     open_.Take(settings);
     if (open_.given()) return TuneOpenTask(settings);
     TW_RETURN_IF_ERROR(open_.CheckUnused());
@@ -175,10 +176,15 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(runner_.Connect(settings.target));
     command_target_ = settings.target;
     TW_ASSIGN_OR_RETURN(auto target, ChooseTarget(settings));
+<<<<<<< HEAD
     TW_ASSIGN_OR_RETURN(
         auto tasks,
         session::TasksOfJob(templates(), settings, target,
                             {.fuse_residuals = !no_fuse_residuals_, .groups = groups_}, PrintNote));
+=======
+    TW_ASSIGN_OR_RETURN(auto tasks, LoadTasks(settings, target));
+    TW_RETURN_IF_ERROR(CheckLimit(settings));
+>>>>>>> d5787565ae82d52d97c07b616b0eb269a9acd245
     float_error_.value = settings.float_error;
     const TemplateRegistry& allowed = float_error_.Choose(templates());
     const std::size_t all_tasks = tasks.size();
@@ -196,9 +202,23 @@ class TuneCommand final : public Command {
   }
 
  private:
+  /// Takes a range of sizes ("batch=1..64") out of the job's dimensions: the job is that of one
+  /// entry. Errors: those of ModelOptions::TakeRange.
+  Status TakeRange(search::JobSettings& settings) {
+    dims_ = settings.dim;
+    session::ModelOptions model;
+    model.bindings.dims = settings.dim;
+    TW_ASSIGN_OR_RETURN(range_, model.TakeRange());
+    if (!range_) return {};
+    settings.dim = model.bindings.dims;
+    PrintNote(session::RangeNote(*range_));
+    return {};
+  }
+
   /// Tunes a program of the user.
   Result<int> TuneOpenTask(search::JobSettings& settings) {
     TW_ASSIGN_OR_RETURN(auto task, open_.Load());
+    TW_RETURN_IF_ERROR(CheckLimit(settings));
     if (!settings.graph.empty()) return InvalidArgument("graph: not allowed with space");
     TW_RETURN_IF_ERROR(open_.ReadEnvironment(settings));
     TW_ASSIGN_OR_RETURN(auto job, session::MakeOpenJob(std::move(task), templates(), settings));
@@ -214,11 +234,19 @@ class TuneCommand final : public Command {
 
   /// Parses the target of the job; settings get its text where the job depends on it.
   Result<Target> ChooseTarget(search::JobSettings& settings) const {
+    std::vector<std::string> notes;  // an error says the same about threads
+    const auto keep = [&notes](const std::string& note) { notes.push_back(note); };
     TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(settings.target, settings.threads,
+<<<<<<< HEAD
                                                           vta_config_, libraries_, PrintNote));
     TW_RETURN_IF_ERROR(session::ChooseMetric(settings, target));
+=======
+                                                          vta_config_, libraries_, keep));
+    TW_RETURN_IF_ERROR(ChooseMetric(settings, target));
+>>>>>>> d5787565ae82d52d97c07b616b0eb269a9acd245
     TW_RETURN_IF_ERROR(session::CheckResiduals(target, no_fuse_residuals_));
     TW_RETURN_IF_ERROR(CheckThreadsHere(target));
+    for (const std::string& note : notes) PrintNote(note);
     if (!LibrariesOf(target).empty()) {
       if (elsewhere()) {
         return InvalidArgument(
@@ -232,6 +260,38 @@ class TuneCommand final : public Command {
     return target;
   }
 
+<<<<<<< HEAD
+=======
+  /// Returns the tasks of the job's model, and with --groups its groups without an anchor.
+  Result<std::vector<search::TuneTask>> LoadTasks(search::JobSettings& settings,
+                                                  const Target& target) const {
+    const session::ModelOptions model{
+        {settings.shape, settings.dim, settings.value}, settings.requantize, settings.precision};
+    TW_ASSIGN_OR_RETURN(const auto sources, model.Sources(settings.graph));
+    TW_ASSIGN_OR_RETURN(auto tasks,
+                        session::TasksOfShapeVariants(sources, target, !no_fuse_residuals_));
+    if (range_) session::UseBlocks(*range_, tasks);
+    for (const ModelSource& source : sources) {
+      if (!groups_) break;
+      constexpr double kMinShare = 0.005;  // of the network's time
+      TW_ASSIGN_OR_RETURN(auto more,
+                          session::GroupTasksOfFile(templates(), source, target, kMinShare));
+      for (search::TuneTask& task : more) {
+        const bool known = std::ranges::any_of(tasks, [&](const search::TuneTask& other) {
+          return other.task.workload == task.task.workload;
+        });
+        if (!known) tasks.push_back(std::move(task));
+      }
+    }
+    if (DeviceTraitsOf(target).has_host_fallback) {
+      settings.target = target.ToString();  // includes the design itself
+      session::AssignToHost(templates(), tasks, PrintNote);
+      if (tasks.empty()) return Unsupported(settings.graph + ": no task for " + target.kind_name());
+    }
+    return tasks;
+  }
+
+>>>>>>> d5787565ae82d52d97c07b616b0eb269a9acd245
   bool elsewhere() const { return runner_.elsewhere() || fleet_.connected(); }
 
   /// Sets the rooflines of the tasks and returns what a plan depends on. store: read; may be null.
@@ -282,6 +342,9 @@ class TuneCommand final : public Command {
     TW_ASSIGN_OR_RETURN(auto measurer, MakeMeasurer(settings, target, clock));
     TW_ASSIGN_OR_RETURN(const auto sources,
                         Sources(target, searched, measurer->device(), &*store, &*store, tasks));
+    if (DeviceTraitsOf(target).launches_grids && !fleet_.connected()) {
+      PrintNote(FormatPrintable("device: {}", measurer->device().model));
+    }
     if (!IsQuiet()) {
       TW_ASSIGN_OR_RETURN(const auto plan, report::MakeTunePlan(tasks, names_, settings, sources));
       WriteMessage(report::HeadroomText(plan));
@@ -367,7 +430,7 @@ class TuneCommand final : public Command {
     if (!vta_config_.empty()) add("--vta-config", vta_config_);
     if (model) {
       for (const std::string& shape : settings.shape) add("--shape", shape);
-      for (const std::string& dim : settings.dim) add("--dim", dim);
+      for (const std::string& dim : dims_) add("--dim", dim);
       for (const std::string& value : settings.value) add("--value", value);
       if (settings.requantize != "float") add("--requantize", settings.requantize);
       if (settings.precision != "model") add("--precision", settings.precision);
@@ -520,19 +583,48 @@ class TuneCommand final : public Command {
       PrintNote(FormatPrintable("records: {}", settings.records));
     }
     TW_RETURN_IF_ERROR(search::CheckJobSettings(registries().strategies, settings));
-    if (!plan_ && settings.trials == 0 && settings.budget_seconds == 0 &&
-        settings.deadline.empty()) {
-      return InvalidArgument("no limit given (--trials, --budget or --deadline)");
-    }
     return settings;
   }
 
+<<<<<<< HEAD
+=======
+  /// Errors: kInvalidArgument with a command that has a limit, if the job has none.
+  Status CheckLimit(const search::JobSettings& settings) const {
+    if (plan_ || settings.trials > 0 || settings.budget_seconds > 0 || !settings.deadline.empty()) {
+      return {};
+    }
+    return InvalidArgument("no limit given (--trials, --budget or --deadline), for example:\n  " +
+                           ShellCommand(OwnArguments()) + " --budget 10m");
+  }
+
+  /// Sets the metric of the target: the first metric, which can be chosen for a simulator. A single
+  /// metric needs no front.
+  static Status ChooseMetric(search::JobSettings& settings, Target& target) {
+    if (settings.metric.empty()) return {};
+    const std::string& first = settings.metric.front();
+    const std::string own = MetricOf(target);
+    if (first != own && IsSimulated(target)) {
+      if (!target.Option("metric").empty()) {
+        return InvalidArgument("--metric: " + first + " first, but the target has -metric=" + own);
+      }
+      target.SetOption("metric", first);
+      const auto known = DeviceFor(target);
+      if (!known.ok()) return known.status().WithContext("--metric");
+      settings.target = target.ToString();
+    }
+    if (settings.metric.size() == 1 && first == MetricOf(target)) settings.metric.clear();
+    return {};
+  }
+
+>>>>>>> d5787565ae82d52d97c07b616b0eb269a9acd245
   CLI::App* app_ = nullptr;
   ModelArguments model_;
   FloatErrorArgument float_error_;
   std::string file_, job_, records_, target_, vta_config_, libraries_, budget_, strategy_;
   std::string deadline_;
   std::vector<std::string> metrics_;
+  std::vector<std::string> dims_;   // as given, with a range
+  std::optional<SizeRange> range_;  // of sizes of an open dimension
   DeviceArgument device_;
   int threads_ = 1;
   std::vector<std::string> templates_;

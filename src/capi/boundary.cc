@@ -19,8 +19,17 @@ tw_code Report(tw_error* error, tw_code code, std::string_view message) noexcept
   constexpr std::size_t kMessage = offsetof(tw_error, message);
   if (error == nullptr || error->struct_size <= kMessage) return code;
   error->code = code;
-  const std::size_t size = std::min<std::size_t>(error->struct_size - kMessage - 1, message.size());
-  message.copy(error->message, size);
+  const std::size_t most = error->struct_size - kMessage - 1;
+  std::size_t size = 0;
+  bool blank = false;  // before the next character: a line break and the indentation after it
+  for (const char c : message) {
+    const bool breaks = c == '\n' || (blank && c == ' ');
+    if (blank && !breaks && size > 0 && size < most) error->message[size++] = ' ';
+    blank = breaks;
+    if (breaks) continue;
+    if (size == most) break;
+    error->message[size++] = c;
+  }
   error->message[size] = '\0';
   return code;
 }

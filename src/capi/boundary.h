@@ -14,7 +14,8 @@ namespace tilewright::capi {
 /// Converts a status code to the public number. The two lists are equal up to TW_INTERNAL.
 tw_code CodeOf(StatusCode code);
 
-/// Fills the caller's error up to the size of its struct, and returns the code.
+/// Fills the caller's error up to the size of its struct, and returns the code. Lines of the
+/// message are joined.
 tw_code Report(tw_error* error, tw_code code, std::string_view message) noexcept;
 
 /// Writes a text into the caller's buffer; see tw_answer_json for the contract.

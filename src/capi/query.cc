@@ -59,10 +59,26 @@ Result<records::TrustPolicy> PolicyOf(const tw_package_options* given) {
   return policy;
 }
 
+/// Returns an error about trust with the members of tw_package_options in place of the program's
+/// commands.
+Status ForCaller(const Status& status) {
+  std::string message = status.message();
+  const auto replace = [&message](std::string_view advice, std::string_view members) {
+    const std::size_t at = message.find(advice);
+    if (at != std::string::npos) message.replace(at, advice.size(), members);
+  };
+  replace(" (`tilewright package trust FILE.pub` adds one)",
+          "; name a file with the key in tw_package_options.trusted_keys");
+  replace("--allow-unsigned takes it all the same",
+          "tw_package_options.allow_unsigned takes it all the same");
+  return Status(status.code(), std::move(message));
+}
+
 Status AddPackage(tw_catalog* catalog, const char* path, const tw_package_options* options) {
   TW_ASSIGN_OR_RETURN(auto policy, PolicyOf(options));
-  return AddSource(catalog, path,
-                   [&](const char* file) { return Source::OpenPackage(file, policy); });
+  const Status added =
+      AddSource(catalog, path, [&](const char* file) { return Source::OpenPackage(file, policy); });
+  return added.ok() ? added : ForCaller(added);
 }
 
 Status AddInstalled(tw_catalog* catalog, const char* folder, std::size_t* added) {

@@ -219,8 +219,7 @@ std::string ToText(const Document& document, int width) {
   if (document.comparison) AppendComparison(*document.comparison, width, text);
   if (document.network) AppendNetwork(*document.network, text);
   if (document.bench) AppendBench(*document.bench, text);
-  for (const std::string& line : document.missing)
-    text += FormatPrintable("\nnot known: {}\n", line);
+  for (const std::string& line : document.missing) text += FormatPrintable("\nnote: {}\n", line);
   return Printable(text, true);
 }
 

@@ -93,6 +93,13 @@ Status ModelOptions::CheckUnused(std::string_view why) const {
   return Status();
 }
 
+std::string RangeNote(const SizeRange& range) {
+  return FormatPrintable(
+      "note: --dim {}: tasks are those of one entry ({}=1), of which a library for the range "
+      "consists; dense layers have blocks of entries",
+      range.ToString(), range.name);
+}
+
 void NoteImport(const Graph& graph, const NoteSink& note) {
   NoteAlike(graph.name, graph.notes, note);
 }

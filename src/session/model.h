@@ -37,6 +37,9 @@ struct ModelOptions {
   Status CheckUnused(std::string_view why) const;
 };
 
+/// Returns the note that a command works on the tasks of one entry of an open dimension.
+std::string RangeNote(const SizeRange& range);
+
 /// Passes on the notes of a graph's importer; notes that differ only in names are one (NoteAlike).
 void NoteImport(const Graph& graph, const NoteSink& note);
 

@@ -70,9 +70,8 @@ Result<vta::Design> ReadDesign(const std::string& vta_config) {
 
 Result<Target> ParseTarget(std::string_view text, int threads, const std::string& vta_config,
                            const std::string& libraries, const NoteSink& note) {
-  TW_ASSIGN_OR_RETURN(auto expanded, ExpandTarget(text, ShippedPath("targets")));
-  auto target = Target::Parse(expanded);
-  if (!target.ok()) return UnknownTarget(text, target.status()).WithContext("target");
+  auto target = ParseWrittenTarget(text);
+  if (!target.ok()) return target.status().WithContext("target");
   TW_RETURN_IF_ERROR(CheckRequestedTarget(*target));
   if (threads < 1) return InvalidArgument(fmt::format("threads: {}, expected 1 or more", threads));
   if (threads > 1 && !DeviceTraitsOf(*target).machine_code) {
@@ -102,6 +101,13 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
                        "', expected one of: " + known);
   }
   TW_RETURN_IF_ERROR(device->complete(vta_config, *target));
+  return target;
+}
+
+Result<Target> ParseWrittenTarget(std::string_view text) {
+  TW_ASSIGN_OR_RETURN(auto expanded, ExpandTarget(text, ShippedPath("targets")));
+  auto target = Target::Parse(expanded);
+  if (!target.ok()) return UnknownTarget(text, target.status());
   return target;
 }
 

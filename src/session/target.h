@@ -15,6 +15,10 @@ namespace tilewright::session {
 /// Errors: those of ReadFile and Design::Parse, with "vta-config" as context.
 Result<vta::Design> ReadDesign(const std::string& vta_config);
 
+/// Parses a target text or the name of a board, and leaves it as it is written.
+/// Errors: kInvalidArgument.
+Result<Target> ParseWrittenTarget(std::string_view text);
+
 /// Parses a target text and completes it for a number of threads. Errors begin with the setting's
 /// name (setting_names.h). vta_config: see ReadDesign, for a VTA target without -model; may be
 /// empty. libraries: names for -libs, separated by commas; for a library that this machine lacks,

@@ -192,6 +192,20 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
   return tasks;
 }
 
+Workload BlockWorkload(Workload workload, const SizeRange& range) {
+  constexpr std::int64_t kMaxRows = 8;  // of a block (src/compiler/plan/block_kernels.h)
+  if (workload.op != OpKind::kDense || workload.data.shape.empty()) return workload;
+  std::int64_t& rows = workload.data.shape[0];
+  if (rows >= 1 && 2 * rows <= kMaxRows) rows *= std::min(kMaxRows / rows, range.most);
+  return workload;
+}
+
+void UseBlocks(const SizeRange& range, std::vector<search::TuneTask>& tasks) {
+  for (search::TuneTask& task : tasks) {
+    task.task.workload = BlockWorkload(std::move(task.task.workload), range);
+  }
+}
+
 void AssignToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks,
                   const NoteSink& note) {
   const std::vector<std::string> names = DistinctNames(tasks);

@@ -8,6 +8,7 @@
 #include "search/tuner.h"
 #include "src/base/status.h"
 #include "src/graph/ir/graph.h"
+#include "src/graph/open/size_range.h"
 #include "src/session/notes.h"
 #include "src/space/config.h"
 #include "src/target/target.h"
@@ -46,6 +47,12 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
                                                        const ModelSource& source,
                                                        const Target& target, double min_share,
                                                        std::vector<double>* shares = nullptr);
+
+/// Returns the workload that a library for a range of sizes is compiled with. workload: of one
+/// entry. Dense layers of few rows work on blocks of several entries.
+Workload BlockWorkload(Workload workload, const SizeRange& range);
+/// Replaces the workloads of tasks of one entry by BlockWorkload's.
+void UseBlocks(const SizeRange& range, std::vector<search::TuneTask>& tasks);
 
 /// Removes the tasks that no VTA template serves and that the host therefore computes, with a note
 /// for each.

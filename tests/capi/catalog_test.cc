@@ -95,6 +95,17 @@ TEST_F(CatalogTest, FileThatHasGoneIsAnErrorUntilItIsBack) {
   EXPECT_EQ(IndexOf(DenseKey(1)), 5);
 }
 
+TEST_F(CatalogTest, MessagesAreOneLine) {
+  const std::string model = folder_->path() + "/model.onnx";
+  const auto bytes =
+      ReadFile(std::string(TILEWRIGHT_SOURCE_DIR) + "/tests/fixtures/data/network.onnx");
+  ASSERT_TRUE(bytes.ok());
+  ASSERT_TRUE(WriteFile(model, *bytes).ok());
+  EXPECT_NE(tw_catalog_add_store(catalog_.get(), model.c_str(), &error_), TW_OK);
+  EXPECT_THAT(error_.message, testing::HasSubstr("this is an ONNX model"));
+  EXPECT_THAT(error_.message, testing::Not(testing::HasSubstr("\n")));
+}
+
 TEST_F(CatalogTest, StoreWithoutALogIsWatchedToo) {
   const std::string copy = folder_->path() + "/copy.db";
   Write(path_, {OkTrial(DenseKey(1), 5, 0.002), OkTrial(DenseKey(1), 6, 0.003)});

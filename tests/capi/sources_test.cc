@@ -71,7 +71,8 @@ TEST_F(SourcesTest, PackagesAreTakenFromThoseTheCallerTrusts) {
   ASSERT_TRUE(key.ok());
   const std::string path = Pack("signed", {OkTrial(DenseKey(1), 5, 0.002)}, &*key);
   EXPECT_EQ(AddPackage(path, nullptr), TW_UNSUPPORTED);
-  EXPECT_THAT(error_.message, HasSubstr("which is not trusted"));
+  EXPECT_THAT(error_.message, HasSubstr("which is not trusted; name a file with the key in "
+                                        "tw_package_options.trusted_keys"));
   const std::string keys = Path("keys");
   ASSERT_TRUE(WriteFile(keys, records::PublicKeyLine(key->public_key(), "lab")).ok());
   tw_package_options options = TW_PACKAGE_OPTIONS_INIT;

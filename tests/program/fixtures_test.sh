@@ -58,7 +58,7 @@ for day in "$fixtures"/20*/; do
   expect 0 report store.db --graph packed.relay --job 2c7b8172 --json
   matches '"engines":\[\{' out
   expect 0 report store.db
-  has 'not known: store.db' out
+  has 'note: store.db' out
 
   # A killed job resumes or starts another log; its trials are kept in both cases.
   kept=$(count job.db)

@@ -277,7 +277,7 @@ TEST_F(ReportTest, OlderStoresLackSomethingAndItIsSaid) {
   EXPECT_THAT(document.missing, ElementsAre(HasSubstr("counts once"), HasSubstr("no predictions")));
   EXPECT_FALSE(document.jobs.front().time.known());
   EXPECT_THAT(document.jobs.front().tasks.front().roofline.peaks_of, HasSubstr("has no peaks"));
-  EXPECT_THAT(ToText(document), HasSubstr("not known: "));
+  EXPECT_THAT(ToText(document), HasSubstr("note: "));
 }
 
 TEST_F(ReportTest, TextsOfStoresStayText) {

@@ -91,7 +91,7 @@ TEST(ClosingTextTest, SaysWhatTheJobBrought) {
   report.tasks.push_back(Task());
   report.tasks[0].occurrences = 3;
   report.tasks[0].failures = {{"build_failed", 2}};
-  report.trials = 7;
+  report.trials = report.trials_this_run = 7;
   report.wall_seconds = report.split.wall_seconds = 65;
   report.resolution = 0.01;
   const std::string text = ClosingText(Closing(report, {{1e-3}}));
@@ -140,6 +140,7 @@ TEST(ClosingTextTest, AdviceFollowsTheLimitOfTheJob) {
   search::TuneReport report;
   report.tasks = {Task()};
   report.tasks[0].noisy = true;
+  report.trials_this_run = 7;
   report.resolution = 0.0002;
   search::JobSettings settings;
   settings.trials = 0;
@@ -152,7 +153,7 @@ TEST(ClosingTextTest, AdviceFollowsTheLimitOfTheJob) {
     return text;
   };
   EXPECT_THAT(words(), HasSubstr("run the same command with a larger --budget"));
-  EXPECT_THAT(words(), HasSubstr("device tells differences below 0.1 %"));
+  EXPECT_THAT(words(), HasSubstr("smallest difference that can be told: below 0.1 %"));
   EXPECT_THAT(words(), HasSubstr("of the search, at the same time: device busy"));
   settings.budget_seconds = 0;
   settings.deadline = "8h";
@@ -175,6 +176,35 @@ TEST(ClosingTextTest, FitsWithTheLongestNames) {
   EXPECT_THAT(ClosingText(closing, 0), HasSubstr(closing.names[0])) << "nothing is cut in a pipe";
 }
 
+TEST(ClosingTextTest, NarrowTerminalsLoseColumnsAndTasksNeverLookEqual) {
+  search::TuneReport report;
+  report.tasks = {Task(), Task(), Task()};
+  report.tasks[0].ties = {5};
+  ClosingReport closing = Closing(report, {{1e-3}, {1e-3}, {1e-3}});
+  const std::string same(40, 'x');
+  closing.names = {same + " s1", same + " s2", "conv2d"};
+  for (const int columns : {50, 60, 79, 80}) {
+    const auto lines = Split(ClosingText(closing, columns), '\n');
+    for (std::size_t i = 1; i < 6; ++i) EXPECT_LT(Columns(lines[i]), columns) << lines[i];
+    EXPECT_NE(lines[2].substr(0, 30), lines[3].substr(0, 30)) << columns;
+    EXPECT_THAT(lines[2], HasSubstr("… #0"));
+    EXPECT_THAT(lines[3], HasSubstr("… #1"));
+    EXPECT_THAT(lines[1].find("uses") == std::string::npos, columns < 60);
+  }
+  EXPECT_EQ(DistinctCuts({"ab", "abc", "abc"}, 3), (std::vector<std::string>{"ab", "abc", "abc"}));
+}
+
+TEST(ClosingTextTest, WithoutAMeasurementThereAreNoFigures) {
+  search::TuneReport report;
+  report.tasks = {search::TaskReport()};
+  report.trials = 117;
+  const std::string text = ClosingText(Closing(report, {{}}));
+  EXPECT_THAT(text, HasSubstr("117 trials; failed: none\n"));
+  EXPECT_THAT(text, Not(HasSubstr("smallest difference")));
+  EXPECT_THAT(text, Not(HasSubstr("idle")));
+  EXPECT_THAT(text, testing::ContainsRegex(" 1 +- +- ")) << "a time that is missing";
+}
+
 TEST(OutcomeTextTest, SaysWhyTheJobEnded) {
   search::TuneReport report;
   search::JobSettings settings;
@@ -192,6 +222,11 @@ TEST(OutcomeTextTest, SaysWhyTheJobEnded) {
   };
   EXPECT_EQ(after("trials", 5),
             "64 trials of --trials are done; a larger number continues the job.\n");
+  report.trials = 117;
+  settings.trials = 10;
+  EXPECT_EQ(after("trials", 5),
+            "117 trials are done, --trials 10 allows no more; a larger number continues the\n"
+            "job.\n");
   EXPECT_EQ(after("budget", 5), "");
   report.elapsed_seconds = 59;
   EXPECT_THAT(after("budget", 0),
@@ -218,6 +253,16 @@ TEST(OutcomeTextTest, SaysWhyNothingWasGained) {
   EXPECT_THAT(OutcomeText(Closing(report, {{1e-3}})), HasSubstr("7 trials for 1 task are too few"));
   report.tasks[0].default_seconds = 4e-3;
   EXPECT_EQ(OutcomeText(Closing(report, {{1e-3}})), "");
+}
+
+TEST(OutcomeTextTest, TheRooflineIsAReasonOnlyIfMostTasksHaveATime) {
+  search::TuneReport report;
+  report.tasks = {Task(), search::TaskReport(), search::TaskReport()};
+  report.tasks[0].default_seconds = 2.01e-3;
+  report.trials = 1;
+  const std::string text = OutcomeText(Closing(report, {{1.97e-3}, {}, {}}));
+  EXPECT_THAT(text, Not(HasSubstr("which no config")));
+  EXPECT_THAT(text, HasSubstr("1 trial for 3 tasks is too few"));
 }
 
 TEST(OutcomeTextTest, SaysWhyTasksHaveNoTime) {

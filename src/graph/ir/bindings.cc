@@ -37,8 +37,8 @@ Result<std::int64_t> ParseSize(std::string_view text) {
   if (size.ok() && *size >= 1 && *size <= kMaxDimension) return size;
   if (text.find("..") != std::string_view::npos) {
     return InvalidArgument("'" + std::string(text) +
-                           "' is a range, which only --dim of compile for a CPU takes, once; "
-                           "expected one size");
+                           "' is a range, which only one --dim of compile, tune, query, tasks and "
+                           "inspect takes, for a CPU; expected one size");
   }
   return InvalidArgument("size '" + std::string(text) + "', expected a number from 1 to " +
                          std::to_string(kMaxDimension));

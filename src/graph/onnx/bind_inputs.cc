@@ -219,15 +219,9 @@ class InputBinder {
       const std::string name = NameOf(ShapeOf(*input).dim(0));
       if (!name.empty()) sizes_.emplace(name, Size{1, std::string()});
     }
-    std::set<std::string> inner;
-    for (const ValueInfoProto* input : inputs_) {
-      for (int i = 1; i < ShapeOf(*input).dim_size(); ++i) {
-        const auto size = sizes_.find(NameOf(ShapeOf(*input).dim(i)));
-        if (size != sizes_.end() && size->second.by.empty()) inner.insert(size->first);
-      }
-    }
-    for (const std::string& name : inner) {
-      import_.graph.notes.push_back("dimension '" + name + "' is read as 1, which --dim " +
+    for (const auto& [name, size] : sizes_) {
+      if (!size.by.empty()) continue;
+      import_.graph.notes.push_back("dimension '" + name + "' is open and read as 1, which --dim " +
                                     Quoted(name + "=SIZE") + " changes");
     }
   }

@@ -478,7 +478,7 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
   ModelProto model;
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return InvalidArgument("the file is not an ONNX model, or is truncated (" +
-                           std::to_string(bytes.size()) + " bytes)");
+                           std::to_string(bytes.size()) + " bytes); download or export it again");
   }
   TW_RETURN_IF_ERROR(MakeNamesPrintable(model));
   const GraphProto& graph = model.graph();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "src/base/format_printable.h"
@@ -39,8 +40,12 @@ std::string LevelText(const records::CatalogAnswer& answer) {
   std::string text(records::AnswerLevelName(answer.level));
   if (answer.imported() != nullptr && answer.autotvm->matched_by != "model") {
     const auto target = records::AutotvmTarget::Parse(answer.imported()->target);
-    if (target.ok() && target->model() != "unknown")
+    const auto cpu = std::ranges::find(answer.differences, "mcpu", &records::Difference::what);
+    if (target.ok() && target->model() != "unknown") {
       text += " (" + Printable(target->model()) + ")";
+    } else if (cpu != answer.differences.end() && !cpu->recorded.empty()) {
+      text += " (" + Printable(cpu->recorded) + ")";
+    }
   }
   return text;
 }

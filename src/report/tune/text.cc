@@ -9,6 +9,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "src/base/printable.h"
 #include "src/base/shell/quote.h"
@@ -108,7 +109,7 @@ std::string MoreOf(const ClosingReport& closing) {
 std::string ResolutionText(double resolution) {
   constexpr double kPrinted = 0.001;  // the smallest value of one decimal
   if (resolution < kPrinted) return "below 0.1 %";
-  return fmt::format("of {:.1f} %", 100 * resolution);
+  return fmt::format("{:.1f} %", 100 * resolution);
 }
 
 /// Returns why the search ended, where the next command depends on it.
@@ -116,13 +117,20 @@ std::string EndReason(const ClosingReport& closing) {
   const search::TuneReport& report = *closing.report;
   const bool nothing_new = report.trials_this_run == 0;
   if (report.interrupted) {
-    return fmt::format(
-        "Stopped at {:.0f} %: the same command resumes the job. No final race was run, so best "
-        "times are those of the last race, or of single trials.",
-        std::min(99.0, std::floor(100 * closing.share_done)));
+    const bool timed = search::TimesOfNetwork(report.tasks).with > 0;
+    return fmt::format("Stopped at {:.0f} %: the same command resumes the job.{}",
+                       std::min(99.0, std::floor(100 * closing.share_done)),
+                       timed ? " No final race was run, so best times are those of the last race, "
+                               "or of single trials."
+                             : "");
   }
   const search::JobSettings* settings = closing.settings;
   if (report.end == "trials" && settings != nullptr) {
+    if (report.trials > settings->trials) {
+      return fmt::format(
+          "{} are done, --trials {} allows no more; a larger number continues the job.",
+          Counted(report.trials, "trial"), settings->trials);
+    }
     return fmt::format("{} of --trials {}; a larger number continues the job.",
                        Counted(settings->trials, "trial"),
                        settings->trials == 1 ? "is done" : "are done");
@@ -160,7 +168,8 @@ std::string GainReason(const ClosingReport& closing) {
   const std::int64_t tasks = std::ssize(report.tasks);
   const std::int64_t least = 16 * tasks;  // trials after which a search usually finds something
   std::string reason = "Nothing was gained over the default configs: ";
-  if (share >= kNoHeadroom) {
+  // The share is that of the tasks with a time only.
+  if (share >= kNoHeadroom && times.with > times.without) {
     return reason + fmt::format("they are at {:.0f} % of the roofline, which no config can exceed.",
                                 std::min(100.0, 100 * share));
   }
@@ -331,26 +340,64 @@ std::string JobLogText(const JobLine& job, std::string_view metric,
 
 namespace {
 
+/// Columns of the closing table: the width of the names, and the columns that have room.
+struct ClosingColumns {
+  int name = 0;
+  bool uses = true, share = true, trials = true, ties = true;
+};
+
+/// columns: width of the table; 0: no limit. Leaves columns out before names are cut.
+ClosingColumns ClosingColumnsFor(const ClosingReport& closing, int columns) {
+  int longest = 20;
+  for (const std::string& name : closing.names) {
+    longest = std::max(longest, Columns(Printable(name)));
+  }
+  ClosingColumns fitting;
+  fitting.name = longest;
+  if (columns == 0) return fitting;
+  int rest = columns - 1 - kUses - 2 * kTime - kGain - kShare - kTrials - kTies;
+  const auto leave_out = [&](bool ClosingColumns::*column, int width, int useful) {
+    if (rest >= useful) return;
+    fitting.*column = false;
+    rest += width;
+  };
+  const bool tied = std::ranges::any_of(
+      closing.report->tasks, [](const search::TaskReport& task) { return !task.ties.empty(); });
+  const int useful = std::min(longest, kUsefulName);
+  leave_out(&ClosingColumns::ties, kTies, tied ? useful : longest);
+  leave_out(&ClosingColumns::trials, kTrials, useful);
+  leave_out(&ClosingColumns::share, kShare, useful);
+  leave_out(&ClosingColumns::uses, kUses, useful);
+  fitting.name = std::clamp(rest, 1, longest);
+  return fitting;
+}
+
 void AppendTable(const ClosingReport& closing, int columns, std::string& out) {
   const search::TuneReport& report = *closing.report;
-  const int width =
-      NameColumns(closing.names, kUses + 2 * kTime + kGain + kShare + kTrials + kTies, columns);
-  AppendRow(PadToColumns("task", width) + Cell("uses", kUses) + Cell("default", kTime) +
-                Cell("best", kTime) + Cell("gain", kGain) + Cell("roofl.", kShare) +
-                Cell("trials", kTrials) + Cell("ties", kTies),
-            out);
+  const ClosingColumns shown = ClosingColumnsFor(closing, columns);
+  const std::vector<std::string> names = DistinctCuts(closing.names, shown.name);
+  const auto row = [&](std::string_view name, std::string_view uses, std::string_view standard,
+                       std::string_view best, std::string_view gain, std::string_view share,
+                       std::string_view trials, std::string_view ties) {
+    std::string text = PadToColumns(name, shown.name);
+    if (shown.uses) text += Cell(uses, kUses);
+    text += Cell(standard, kTime) + Cell(best, kTime) + Cell(gain, kGain);
+    if (shown.share) text += Cell(share, kShare);
+    if (shown.trials) text += Cell(trials, kTrials);
+    if (shown.ties) text += Cell(ties, kTies);
+    AppendRow(std::move(text), out);
+  };
+  const auto time = [&report](double value, bool noisy) {
+    const std::string text = TimeText(report.metric, value);
+    return text.empty() ? "-" : (noisy ? "~" : "") + text;
+  };
+  row("task", "uses", "default", "best", "gain", "roofl.", "trials", "ties");
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
     const search::TaskReport& task = report.tasks[i];
-    const std::string best = TimeText(report.metric, task.best_seconds);
-    AppendRow(PadToColumns(Printable(closing.names[i]), width) +
-                  Cell(fmt::format("{}", task.occurrences), kUses) +
-                  Cell(TimeText(report.metric, task.default_seconds), kTime) +
-                  Cell(best.empty() ? "-" : (task.noisy ? "~" : "") + best, kTime) +
-                  Cell(GainText(task.default_seconds, task.best_seconds), kGain) +
-                  Cell(ShareText(LeastOf(closing.bounds[i], task), task.best_seconds), kShare) +
-                  Cell(fmt::format("{}", task.trials), kTrials) +
-                  Cell(task.ties.empty() ? "" : fmt::format("{}", task.ties.size() + 1), kTies),
-              out);
+    row(names[i], std::to_string(task.occurrences), time(task.default_seconds, false),
+        time(task.best_seconds, task.noisy), GainText(task.default_seconds, task.best_seconds),
+        ShareText(LeastOf(closing.bounds[i], task), task.best_seconds), std::to_string(task.trials),
+        task.ties.empty() ? "" : std::to_string(task.ties.size() + 1));
     if (search::IsWorse(task)) {
       out += "    was " + TimeText(report.metric, task.earlier_best_seconds) +
              " after the earlier run\n";
@@ -364,9 +411,11 @@ void AppendTable(const ClosingReport& closing, int columns, std::string& out) {
       times.without == 0
           ? "all, uses counted"
           : fmt::format("{} of {}", times.with, Counted(std::ssize(report.tasks), "task"));
-  out += PadToColumns(title, width + kUses) + Cell(TimeText(report.metric, times.standard), kTime) +
-         Cell(TimeText(report.metric, times.best), kTime) +
-         Cell(GainText(times.standard, times.best), kGain) + "\n";
+  AppendRow(PadToColumns(title, shown.name + (shown.uses ? kUses : 0)) +
+                Cell(TimeText(report.metric, times.standard), kTime) +
+                Cell(TimeText(report.metric, times.best), kTime) +
+                Cell(GainText(times.standard, times.best), kGain),
+            out);
 }
 
 void AppendFigures(const search::TuneReport& report, std::string& out) {
@@ -376,7 +425,12 @@ void AppendFigures(const search::TuneReport& report, std::string& out) {
   }
   std::string failed;
   for (const auto& [reason, count] : failures) failed += fmt::format(" {} {}", count, reason);
-  AppendParagraph(fmt::format("{}, {:.1f}/s; failed:{}; device tells differences {}",
+  if (report.trials_this_run == 0 && report.trials_per_second <= 0) {  // nothing was measured
+    return AppendParagraph(fmt::format("{}; failed:{}", Counted(report.trials, "trial"),
+                                       failed.empty() ? " none" : failed),
+                           out);
+  }
+  AppendParagraph(fmt::format("{}, {:.1f}/s; failed:{}; smallest difference that can be told: {}",
                               Counted(report.trials, "trial"), report.trials_per_second,
                               failed.empty() ? " none" : failed, ResolutionText(report.resolution)),
                   out);
@@ -439,6 +493,21 @@ void AppendNotes(const ClosingReport& closing, std::string& out) {
 }
 
 }  // namespace
+
+std::vector<std::string> DistinctCuts(const std::vector<std::string>& names, int columns) {
+  std::vector<std::string> cuts;
+  std::map<std::string, std::set<std::string>> by_cut;  // names by what is left of them
+  for (const std::string& name : names) {
+    cuts.push_back(CutToColumns(Printable(name), columns));
+    by_cut[cuts.back()].insert(name);
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (by_cut[cuts[i]].size() < 2) continue;
+    const std::string number = fmt::format(" #{}", i);
+    cuts[i] = CutToColumns(Printable(names[i]), columns - Columns(number)) + number;
+  }
+  return cuts;
+}
 
 int NameColumns(const std::vector<std::string>& names, int others, int columns) {
   int longest = 20;

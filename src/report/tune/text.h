@@ -80,8 +80,11 @@ struct ClosingReport {
   double share_done = 1;  ///< less than 1: the job was stopped
 };
 /// Returns the table of a job's results, its figures, and notes on results that need one. columns:
-/// width of the table, at least kTableColumns; 0: no limit, no name is cut.
+/// width of the table, which leaves columns out; 0: no limit, no name is cut.
 std::string ClosingText(const ClosingReport& closing, int columns = kTableColumns);
+/// Returns the names cut to this number of columns. Cuts that different names share end with the
+/// number of their task ("#3").
+std::vector<std::string> DistinctCuts(const std::vector<std::string>& names, int columns);
 /// Columns for names in such tables: enough for the longest, or what is left. others: columns of
 /// the rest of a row. columns: as of ClosingText.
 int NameColumns(const std::vector<std::string>& names, int others, int columns);

@@ -74,8 +74,9 @@ TEST(OnnxBind, ANameHasOneSizeWhereverItStands) {
               ElementsAre(Ints{4, 7}, Ints{4, 7}, Ints{2, 4}));
   const auto graph = sum.Import({{}, {"n=5"}, {}});
   EXPECT_THAT(InputShapes(graph), ElementsAre(Ints{1, 5}, Ints{1, 5}, Ints{2, 1}));
-  EXPECT_THAT(graph->notes,
-              ElementsAre("dimension 'batch' is read as 1, which --dim batch=SIZE changes"));
+  EXPECT_THAT(
+      graph->notes,
+      ElementsAre("dimension 'batch' is open and read as 1, which --dim batch=SIZE changes"));
   EXPECT_THAT(graph->binding_options, ElementsAre("--dim n=5"));
 }
 

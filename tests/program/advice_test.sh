@@ -1,0 +1,106 @@
+#!/bin/bash
+# End-to-end test of the program's advice: printed commands work, and notes say what was done.
+set -eu
+tilewright=$1
+examples=$2  # docs/examples/network
+source "$(dirname "$0")/expect.sh"
+
+# printed FILE: runs the last printed command of the file, with two trials in place of a budget.
+printed() {
+  local command
+  command=$(grep -E '^  tilewright ' "$1" | tail -1)
+  [ -n "$command" ] || fail "no command in: $(head -c 800 "$1")"
+  command=${command/--budget 10m/--trials 2}
+  bash -c "\"$tilewright\" ${command#  tilewright }" >out 2>err || fail "$command: $(head -c 800 err)"
+}
+
+cat >tuned.log <<'LOG'
+{"input": ["llvm -mcpu=skylake-avx512", "conv2d_NCHWc.x86", [["TENSOR", [1, 64, 56, 56], "float32"], ["TENSOR", [64, 64, 3, 3], "float32"], [1, 1], [1, 1, 1, 1], [1, 1], "NCHW", "NCHW", "float32"], {}], "config": {"index": 188, "code_hash": null, "entity": [["tile_ic", "sp", [1, 64]], ["tile_oc", "sp", [2, 32]], ["tile_ow", "sp", [8, 7]], ["unroll_kw", "ot", true]]}, "result": [[0.00010744781060336864], 0, 1.8370168209075928, 1539973676.429802], "version": 0.2, "tvm_version": "0.7.dev0"}
+LOG
+conv='conv2d(float32[1,64,56,56]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32'
+
+# Imports: a failed one leaves no store, and a file of another kind is named before any line.
+expect 0 model squeezenet1_1 -o net.onnx
+expect 2 records import missing.log --records none.db
+expect 2 records import . --records none.db
+has '.: is a folder, expected files' err
+expect 2 records import tuned.log net.onnx --records none.db
+has 'net.onnx: not an AutoTVM log; this is an ONNX model' err
+[ ! -e none.db ] || fail "a failed import leaves a store"
+expect 0 records import tuned.log --records i.db
+
+# Queries by AutoTVM's rule: boards, the processor of the record, and what helps.
+expect 1 query "$conv" --target rasp4b64 --records i.db
+has "--rule autotvm" err
+expect 1 query "$conv" --target rasp4b64 --rule autotvm --records i.db
+says "--target rasp4b64 --records i.db --runner 'ssh BOARD tilewright-runner'" err
+expect 2 query "$conv" --target rasp4b65 --rule autotvm --records i.db
+says "did you mean 'rasp4b64'" err
+expect 0 query "$conv" --rule autotvm --target 'llvm -mcpu=x86-64-v3' --records i.db
+has 'hit (skylake-avx512)' out
+expect 0 query "$conv" --rule autotvm --target 'llvm -mcpu=skylake-avx512' --records i.db
+! grep -qF 'hit (' out || fail "the record is for the processor that was asked for"
+dense='dense(float32[1,64]MK,float32[32,64]NK)->float32'
+expect 1 query "$dense" --rule autotvm --records i.db
+says 'own records are used without --rule autotvm; to tune it: tilewright tune' err
+printed err
+expect 1 query "$dense" --rule autotvm --target 'llvm -device=arm_cpu -model=rk3399' --records i.db
+has "--runner 'ssh BOARD tilewright-runner'" err
+if ! "$tilewright" doctor 2>/dev/null | grep -q 'sm_'; then  # no GPU here
+  expect 1 query "$dense" --rule autotvm --target 'cuda -model=1080ti' --records i.db
+  ! grep -qF 'tilewright tune' err || fail "no GPU runs the printed command: $(cat err)"
+fi
+expect 1 query "$dense" --rule autotvm --tophub cuda --target cuda
+says '--tophub cuda: the package is not imported; to import it: tilewright records import cuda_v*.log' err
+
+# Libraries with imported configs: where they come from, and both times.
+cat >conv64.relay <<'RELAY'
+def @main(%data: Tensor[(1, 64, 56, 56), float32]) -> Tensor[(1, 64, 56, 56), float32] {
+  nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(64, 64, 3, 3), float32] */, padding=[1, 1, 1, 1], channels=64, kernel_size=[3, 3]) /* ty=Tensor[(1, 64, 56, 56), float32] */
+}
+RELAY
+imported() {
+  expect 0 compile conv64.relay --rule autotvm --records i.db --target 'llvm -mcpu=x86-64-v3' "$@" -o imported.so
+  says '1 tuned for llvm -mcpu=skylake-avx512; the processor here is another one: x86-64-v3 and not' err
+}
+imported --json
+matches '(a run takes|a run on this machine takes) .* with default configs' err
+has '"default_seconds"' out
+imported --verify none
+! grep -qF 'with default configs' err || fail "--verify none runs no comparison"
+
+# An open dimension: a note names it, and every command takes a range.
+cp "$examples/mlp.onnx" .
+expect 0 inspect mlp.onnx
+says "dimension 'batch' is open and read as 1, which --dim batch=SIZE changes" err
+expect 0 inspect mlp.onnx --dim batch=2
+! grep -qF 'is open' err || fail "the dimension has a size"
+expect 0 inspect mlp.onnx --check --dim batch=1..64
+has 'with --dim batch=1..64' err
+expect 2 inspect mlp.onnx --check --target 'cuda -arch=sm_80' --dim batch=1..64
+expect 0 tasks mlp.onnx --dim batch=1..64 --json
+has 'dense(float32[8,' out
+expect 2 run mlp.onnx --dim batch=1..64
+expect 0 tune mlp.onnx --dim batch=1..64 --records r.db --trials 12
+has 'compile mlp.onnx -o mlp.so --dim batch=1..64 --records r.db' err
+printed_compile=$(grep -F 'tilewright compile' err)
+bash -c "\"$tilewright\" ${printed_compile#  tilewright }" >out 2>err || fail "$printed_compile: $(cat err)"
+has ' 0 untuned' out
+expect 0 query mlp.onnx --dim batch=1..64 --records r.db
+! grep -qF 'tilewright tune' err || fail "all tasks are hits: $(cat err)"
+# One task without a record is named by its number; the printed command makes it a hit.
+expect 0 tune mlp.onnx#0 --dim batch=1..64 --records one.db --trials 3
+expect 0 compile mlp.onnx --dim batch=1..64 --records one.db -o mlp.so
+says 'to tune them: tilewright tune mlp.onnx#1 --dim batch=1..64 --records one.db' err
+printed err
+expect 0 compile mlp.onnx --dim batch=1..64 --records one.db -o mlp.so
+has ' 0 untuned' out
+
+# Limits and tasks.
+expect 2 tune mlp.onnx
+says 'no limit given (--trials, --budget or --deadline), for example: tilewright tune mlp.onnx --budget 10m' err
+expect 2 tune nofile.onnx
+has 'nofile.onnx' err
+! grep -qF 'no limit' err || fail "the file is checked first"
+expect 2 tune mlp.onnx --threads 4096 --trials 1
+expect 0 measure "$dense" --config 0

@@ -1,0 +1,55 @@
+// Texts about imported configs, and the workloads of libraries for a range of sizes.
+
+#include "src/session/imported_times.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/session/tasks.h"
+
+namespace tilewright::session {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+TEST(ImportedTimesTest, SlowerConfigsAreAWarning) {
+  const std::string slower = ImportedTimesText({0.429, 0.046, 3});
+  EXPECT_THAT(slower, StartsWith("warning: the imported configs are slower"));
+  EXPECT_THAT(slower, HasSubstr("429.00 ms with them, 46.00 ms with default configs"));
+  EXPECT_THAT(slower, HasSubstr("without --rule autotvm the library is 9.3 times as fast"));
+  EXPECT_THAT(ImportedTimesText({0.046, 0.046, 3}), Not(HasSubstr("warning")));
+  EXPECT_THAT(ImportedTimesText({0.01, 0.046, 1}),
+              HasSubstr("10.00 ms with the imported configs, 46.00 ms with default configs (the "
+                        "fastest of 1 run each"));
+}
+
+TEST(ImportedTimesTest, OriginsNameTargetProcessorAndTemplates) {
+  const std::string text = OriginsText(
+      {{"llvm -mcpu=skylake-avx512", {"a.x86", "b.x86"}, 20, "skylake-avx512", "znver4"},
+       {"llvm", {"a.x86"}, 1, "", ""}});
+  EXPECT_EQ(text,
+            "   20  tuned for llvm -mcpu=skylake-avx512; the processor here is another one:\n"
+            "       znver4 and not skylake-avx512; by a.x86, b.x86\n"
+            "    1  tuned for llvm; by a.x86\n");
+}
+
+TEST(BlockWorkloadTest, DenseLayersOfFewRowsHaveBlocks) {
+  const auto rows = [](const std::string& key, std::int64_t most) {
+    const auto workload = Workload::Parse(key);
+    EXPECT_TRUE(workload.ok()) << workload.status().message();
+    return BlockWorkload(*workload, {"batch", 1, most}).data.shape[0];
+  };
+  EXPECT_EQ(rows("dense(float32[1,64]MK,float32[32,64]NK)->float32", 64), 8);
+  EXPECT_EQ(rows("dense(float32[1,64]MK,float32[32,64]NK)->float32", 3), 3);
+  EXPECT_EQ(rows("dense(float32[3,64]MK,float32[32,64]NK)->float32", 64), 6);
+  EXPECT_EQ(rows("dense(float32[5,64]MK,float32[32,64]NK)->float32", 64), 5);
+  EXPECT_EQ(rows("conv2d(float32[1,8,14,14]NCHW,float32[16,8,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)"
+                 "->float32",
+                 64),
+            1);
+}
+
+}  // namespace
+}  // namespace tilewright::session
