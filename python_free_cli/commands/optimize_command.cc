@@ -94,6 +94,11 @@ class OptimizeCommand final : public Command {
     if (!DeviceTraitsOf(target).machine_code) {
       return InvalidArgument("--target: only CPUs have several number formats to choose from");
     }
+    if (sources_.rule != "own") {
+      return InvalidArgument("--rule " + sources_.rule +
+                             ": imported records are unverified; import "
+                             "and tune them first");
+    }
     auto budget = search::ParseDuration(budget_);
     if (!budget.ok()) return budget.status().WithContext("--budget");
     TW_ASSIGN_OR_RETURN(const std::string store, OpenStore());

@@ -58,12 +58,18 @@ void OutputErrorSum::Add(const Sample& expected, const Sample& actual) {
 }
 
 void OutputErrorSum::AddRows(const Tensor& expected, const Tensor& actual) {
-  const std::int64_t columns = expected.shape().empty() ? 1 : expected.shape().back();
+  const std::int64_t columns = ClassesOf(expected.type());
   for (std::int64_t begin = 0; begin < expected.elements(); begin += columns) {
     ++rows_;
     same_rows_ +=
         IndexOfLargest(expected, begin, columns) == IndexOfLargest(actual, begin, columns) ? 1 : 0;
   }
+}
+
+std::int64_t ClassesOf(const TensorType& type) {
+  const auto last = std::find_if(type.shape.rbegin(), type.shape.rend(),
+                                 [](std::int64_t extent) { return extent != 1; });
+  return last == type.shape.rend() ? 1 : *last;
 }
 
 OutputError OutputErrorSum::Get() const {

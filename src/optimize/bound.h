@@ -16,8 +16,8 @@ using quantize::Sample;
 struct OutputError {
   /// Sum of the squared errors relative to the sum of the squared float32 outputs.
   double relative_noise = 0;
-  /// Share of the rows (all but the last dimension of the first output) whose largest element is in
-  /// the same place.
+  /// Share of the rows of the first output (see ClassesOf) whose largest element is in the same
+  /// place.
   double agreement = 1;
   double max_error = 0;
   double cosine = 1;  ///< least cosine of the angle between the outputs of one sample
@@ -25,6 +25,9 @@ struct OutputError {
   /// Signal-to-noise ratio in decibels; infinite if the outputs are equal.
   double SqnrDb() const;
 };
+/// Returns the number of classes of an output: its last dimension, without those of size 1 at the
+/// end. Elements of an output of [8, 1000, 1, 1] are 8 rows of 1000.
+std::int64_t ClassesOf(const TensorType& type);
 /// Returns decibels of a relative noise; infinite for none.
 double DecibelsOf(double relative_noise);
 

@@ -106,9 +106,13 @@ class FormatSearch {
     report_.bound = settings_.bound;
     const Graph& graph = request_.graph;
     macs_ = quantize::MacsOf(graph);
-    const auto& shape = graph.node(graph.outputs()[0]).type.shape;
-    const std::int64_t rows =
-        shape.empty() ? 1 : graph.node(graph.outputs()[0]).type.elements() / shape.back();
+    const TensorType& output = graph.node(graph.outputs()[0]).type;
+    const std::int64_t classes = ClassesOf(output);
+    if (settings_.bound.metric == Metric::kAgreement && classes < 2) {
+      return InvalidArgument("agreement: the first output is " + output.ToString() +
+                             ", expected rows of several classes");
+    }
+    const std::int64_t rows = output.elements() / classes;
     TW_ASSIGN_OR_RETURN(report_.split, SplitSamples(samples_.size(), settings_.bound, rows));
     Note("{} samples: {} calibrate, {} search, {} held out", samples_.size(),
          report_.split.calibration.size(), report_.split.search.size(),

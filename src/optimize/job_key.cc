@@ -8,7 +8,7 @@ namespace tilewright::optimize {
 namespace {
 
 /// Version of the steps: raised when a change makes stored ones wrong.
-constexpr int kStepsVersion = 1;
+constexpr int kStepsVersion = 2;
 
 std::uint64_t HashOfTensor(const Tensor& tensor, std::uint64_t state) {
   state = Fnv1a64(tensor.type().ToString(), state);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/graph/passes/passes.h"
+#include "src/target/cpu.h"
 #include "src/tensor/operator_names.h"
 
 namespace tilewright::optimize {
@@ -18,9 +19,12 @@ bool IsProduct(const Node& node) {
   return node.kind == NodeKind::kOperator && IsAnchor(node.op.kind);
 }
 
-/// The fields that quantize --calibrate auto sets, for all products.
-quantize::Config Int8Config() {
+/// The fields that quantize --calibrate auto sets, for all products, and on a CPU that multiplies
+/// pairs of bytes only with such weights, 7-bit weights.
+quantize::Config Int8Config(const Target& target) {
   quantize::Config config;
+  const auto features = FeaturesOf(target);
+  if (features.ok() && features->has_saturating_dot()) config.nbit_weight = 7;
   config.calibrate_mode = quantize::CalibrateMode::kPercentile;
   config.weight_scale = quantize::WeightScale::kMax;
   config.per_channel = true;
@@ -52,7 +56,7 @@ Result<NetworkFormats> NetworkFormats::Create(Graph graph, Target target,
   NetworkFormats network;
   network.source_ = std::move(graph);
   network.target_ = std::move(target);
-  network.quantization_.config = Int8Config();
+  network.quantization_.config = Int8Config(network.target_);
   network.quantization_.samples = std::move(calibration);
   network.quantization_.threads = threads;
   TW_ASSIGN_OR_RETURN(network.folded_, Optimize(WholeCopy(network.source_)));

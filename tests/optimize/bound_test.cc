@@ -51,6 +51,13 @@ TEST(BoundTest, ErrorsOfKnownOutputs) {
   EXPECT_DOUBLE_EQ(error.cosine, 29.0 / 30);
 }
 
+TEST(BoundTest, ClassesAreTheLastDimensionThatIsNotOne) {
+  EXPECT_EQ(ClassesOf({{8, 1000}, kFloat32}), 1000);
+  EXPECT_EQ(ClassesOf({{8, 1000, 1, 1}, kFloat32}), 1000);
+  EXPECT_EQ(ClassesOf({{1, 1}, kFloat32}), 1);
+  EXPECT_EQ(ClassesOf({{}, kFloat32}), 1);
+}
+
 TEST(BoundTest, EqualOutputsKeepEveryBound) {
   OutputErrorSum sum;
   sum.Add(OutputOf({1, -2}), OutputOf({1, -2}));

@@ -42,6 +42,8 @@ expect 2 optimize net.relay --data data.npy --precision bfloat16 --records r.db 
 has 'the search chooses the formats' err
 expect 2 optimize net.relay --data data.npy --target 'cuda -arch=sm_80' --records r.db -o out.so
 has 'only CPUs' err
+expect 2 optimize net.relay --data data.npy --rule autotvm --records r.db -o out.so
+has '--rule autotvm' err
 expect 2 optimize data.relay --data data.npy --records r.db -o out.so
 expect 2 optimize net.relay --bound 'sqnr>=30' -o out.so
 [ ! -e out.so ] || fail "an error left a library"
