@@ -65,6 +65,7 @@ std::unique_ptr<Command> MakeLowerCommand();
 std::unique_ptr<Command> MakeTuneCommand();
 std::unique_ptr<Command> MakeQueryCommand();
 std::unique_ptr<Command> MakeCompileCommand();
+std::unique_ptr<Command> MakeOptimizeCommand();
 std::unique_ptr<Command> MakeRunCommand();
 std::unique_ptr<Command> MakeBenchCommand();
 std::unique_ptr<Command> MakeVerifyCommand();

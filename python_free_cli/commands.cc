@@ -23,6 +23,7 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
   commands.push_back(MakeTuneCommand());
   commands.push_back(MakeQueryCommand());
   commands.push_back(MakeCompileCommand());
+  commands.push_back(MakeOptimizeCommand());
   commands.push_back(MakeRunCommand());
   commands.push_back(MakeBenchCommand());
   commands.push_back(MakeVerifyCommand());

@@ -170,6 +170,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"set", "FIELD=VALUE", ""},
     {"calibrate", "METHOD", ""},
     {"quantize check", "N", ""},
+    {"bound", "BOUND", kCheck},
     {"samples", "N", ""},
     {"passes", "PASSES", ""},
     {"print-after", "PASS", ""},

@@ -196,14 +196,8 @@ void ExchangeCommands::Declare(CLI::App& records) {
   out->add_option("--task", task_,
                   "Only this workload key, AutoTVM tuple, operator or template, such as conv2d or "
                   "conv2d_nchw.cuda");
-<<<<<<< HEAD
   out->add_option("-o,--output", output_,
-                  "File to write (default: standard output); of several tasks a folder");
-=======
-  out->add_option(
-      "-o,--output", output_,
-      "File to write (default: standard output); with t4 and several files a folder, FOLDER/");
->>>>>>> d5787565ae82d52d97c07b616b0eb269a9acd245
+                  "File to write (default: standard output); of several tasks a folder, FOLDER/");
   out->add_flag("--json", json_, "Print a JSON summary to standard error");
   out->callback([this] { subcommand_ = "export"; });
 }
@@ -247,14 +241,6 @@ Result<std::string> ExchangeCommands::StoreAmongFiles() {
 
 namespace {
 
-/// Removes a store that an import made without records, which would only hide the failure.
-void RemoveNewStore(const std::string& store) {
-  for (const char* suffix : {"", "-wal", "-shm"}) {
-    std::error_code ignored;
-    std::filesystem::remove(store + suffix, ignored);
-  }
-}
-
 /// Checks that files can be logs before any of them is read. Errors: kInvalidArgument for a folder
 /// and for a file of another kind, by its name.
 Status CheckLogs(const std::vector<std::string>& files) {
@@ -279,11 +265,7 @@ Status CheckLogs(const std::vector<std::string>& files) {
 
 int ExchangeCommands::NothingImported(const std::vector<records::ImportedFile>& files,
                                       const std::string& store, bool new_store) const {
-<<<<<<< HEAD
   if (new_store) RemoveStore(store);  // without any record it only hides the failure
-=======
-  if (new_store) RemoveNewStore(store);
->>>>>>> d5787565ae82d52d97c07b616b0eb269a9acd245
   std::int64_t others = 0, refused = 0;
   for (const records::ImportedFile& file : files) {
     others += file.other_targets;
@@ -388,7 +370,7 @@ Result<int> ExchangeCommands::Import(const search::StrategyRegistry& strategies)
   progress.Stop();
   if (!files.ok() && new_store && !scratch) {
     store = NotFound("closed");
-    RemoveNewStore(path);
+    RemoveStore(path);
   }
   TW_RETURN_IF_ERROR(files);
   Json list = Json::array();
@@ -426,14 +408,9 @@ Result<int> ExchangeCommands::ExportT4(const TemplateRegistry& templates) {
   TW_ASSIGN_OR_RETURN(const auto exported, records::ExportT4(templates, store, selection));
   const bool folder = output_.ends_with('/') || std::filesystem::is_directory(output_);
   if (exported.spaces.size() > 1 && !folder) {
-<<<<<<< HEAD
     return InvalidArgument(Counted(std::ssize(exported.spaces), "file") +
-                           " for as many tasks, expected --output FOLDER/ or one --task");
-=======
-    return InvalidArgument(Counted(std::ssize(exported.spaces), "T4 file") +
                            ", one for each task and template: expected --output FOLDER/ (with the "
                            "slash) or one --task");
->>>>>>> d5787565ae82d52d97c07b616b0eb269a9acd245
   }
   if (folder && !exported.spaces.empty()) {
     std::error_code failed;

@@ -176,15 +176,12 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(runner_.Connect(settings.target));
     command_target_ = settings.target;
     TW_ASSIGN_OR_RETURN(auto target, ChooseTarget(settings));
-<<<<<<< HEAD
     TW_ASSIGN_OR_RETURN(
         auto tasks,
         session::TasksOfJob(templates(), settings, target,
                             {.fuse_residuals = !no_fuse_residuals_, .groups = groups_}, PrintNote));
-=======
-    TW_ASSIGN_OR_RETURN(auto tasks, LoadTasks(settings, target));
+    if (range_) session::UseBlocks(*range_, tasks);
     TW_RETURN_IF_ERROR(CheckLimit(settings));
->>>>>>> d5787565ae82d52d97c07b616b0eb269a9acd245
     float_error_.value = settings.float_error;
     const TemplateRegistry& allowed = float_error_.Choose(templates());
     const std::size_t all_tasks = tasks.size();
@@ -237,13 +234,8 @@ class TuneCommand final : public Command {
     std::vector<std::string> notes;  // an error says the same about threads
     const auto keep = [&notes](const std::string& note) { notes.push_back(note); };
     TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(settings.target, settings.threads,
-<<<<<<< HEAD
-                                                          vta_config_, libraries_, PrintNote));
-    TW_RETURN_IF_ERROR(session::ChooseMetric(settings, target));
-=======
                                                           vta_config_, libraries_, keep));
-    TW_RETURN_IF_ERROR(ChooseMetric(settings, target));
->>>>>>> d5787565ae82d52d97c07b616b0eb269a9acd245
+    TW_RETURN_IF_ERROR(session::ChooseMetric(settings, target));
     TW_RETURN_IF_ERROR(session::CheckResiduals(target, no_fuse_residuals_));
     TW_RETURN_IF_ERROR(CheckThreadsHere(target));
     for (const std::string& note : notes) PrintNote(note);
@@ -260,38 +252,6 @@ class TuneCommand final : public Command {
     return target;
   }
 
-<<<<<<< HEAD
-=======
-  /// Returns the tasks of the job's model, and with --groups its groups without an anchor.
-  Result<std::vector<search::TuneTask>> LoadTasks(search::JobSettings& settings,
-                                                  const Target& target) const {
-    const session::ModelOptions model{
-        {settings.shape, settings.dim, settings.value}, settings.requantize, settings.precision};
-    TW_ASSIGN_OR_RETURN(const auto sources, model.Sources(settings.graph));
-    TW_ASSIGN_OR_RETURN(auto tasks,
-                        session::TasksOfShapeVariants(sources, target, !no_fuse_residuals_));
-    if (range_) session::UseBlocks(*range_, tasks);
-    for (const ModelSource& source : sources) {
-      if (!groups_) break;
-      constexpr double kMinShare = 0.005;  // of the network's time
-      TW_ASSIGN_OR_RETURN(auto more,
-                          session::GroupTasksOfFile(templates(), source, target, kMinShare));
-      for (search::TuneTask& task : more) {
-        const bool known = std::ranges::any_of(tasks, [&](const search::TuneTask& other) {
-          return other.task.workload == task.task.workload;
-        });
-        if (!known) tasks.push_back(std::move(task));
-      }
-    }
-    if (DeviceTraitsOf(target).has_host_fallback) {
-      settings.target = target.ToString();  // includes the design itself
-      session::AssignToHost(templates(), tasks, PrintNote);
-      if (tasks.empty()) return Unsupported(settings.graph + ": no task for " + target.kind_name());
-    }
-    return tasks;
-  }
-
->>>>>>> d5787565ae82d52d97c07b616b0eb269a9acd245
   bool elsewhere() const { return runner_.elsewhere() || fleet_.connected(); }
 
   /// Sets the rooflines of the tasks and returns what a plan depends on. store: read; may be null.
@@ -586,8 +546,6 @@ class TuneCommand final : public Command {
     return settings;
   }
 
-<<<<<<< HEAD
-=======
   /// Errors: kInvalidArgument with a command that has a limit, if the job has none.
   Status CheckLimit(const search::JobSettings& settings) const {
     if (plan_ || settings.trials > 0 || settings.budget_seconds > 0 || !settings.deadline.empty()) {
@@ -597,26 +555,6 @@ class TuneCommand final : public Command {
                            ShellCommand(OwnArguments()) + " --budget 10m");
   }
 
-  /// Sets the metric of the target: the first metric, which can be chosen for a simulator. A single
-  /// metric needs no front.
-  static Status ChooseMetric(search::JobSettings& settings, Target& target) {
-    if (settings.metric.empty()) return {};
-    const std::string& first = settings.metric.front();
-    const std::string own = MetricOf(target);
-    if (first != own && IsSimulated(target)) {
-      if (!target.Option("metric").empty()) {
-        return InvalidArgument("--metric: " + first + " first, but the target has -metric=" + own);
-      }
-      target.SetOption("metric", first);
-      const auto known = DeviceFor(target);
-      if (!known.ok()) return known.status().WithContext("--metric");
-      settings.target = target.ToString();
-    }
-    if (settings.metric.size() == 1 && first == MetricOf(target)) settings.metric.clear();
-    return {};
-  }
-
->>>>>>> d5787565ae82d52d97c07b616b0eb269a9acd245
   CLI::App* app_ = nullptr;
   ModelArguments model_;
   FloatErrorArgument float_error_;

@@ -142,6 +142,20 @@ TEST(NarrowToBFloat16, ChangesResultsByLittle) {
   }
 }
 
+TEST(NarrowToBFloat16, KeepsProductsThatAreNamed) {
+  Graph graph = SmallNetwork(false);
+  graph.precision = Precision::kAsBFloat16;
+  graph.float32_products = {"dense"};
+  const auto network = Partition(std::move(graph), *Target::Parse("llvm -mcpu=znver4"), false);
+  ASSERT_TRUE(network.ok()) << network.status().message();
+  const auto tasks = ExtractTasks(*network);
+  ASSERT_TRUE(tasks.ok()) << tasks.status().message();
+  ASSERT_EQ(tasks->size(), 3U);
+  EXPECT_EQ((*tasks)[1].workload.data.dtype, kBFloat16);
+  EXPECT_EQ((*tasks)[2].workload.data.dtype, kFloat32);
+  EXPECT_EQ(StoredType(*network, "view"), kFloat32);
+}
+
 TEST(NarrowToBFloat16, IsForCpusOnly) {
   Graph graph = SmallNetwork(false);
   graph.precision = Precision::kAsBFloat16;

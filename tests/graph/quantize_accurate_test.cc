@@ -112,6 +112,37 @@ TEST(QuantizeAccurateTest, NamesWhatStaysFloat) {
   EXPECT_EQ(quantized.left[1].reason, "skip_dense_layer");
 }
 
+TEST(QuantizeAccurateTest, LayersThatAreNamedStayFloat) {
+  Config config = Accurate();
+  ASSERT_TRUE(config.Set("float_layers", "[\"%1\"]").ok());
+  const Quantized quantized = QuantizeByTexts(
+      "%0 = " + Conv("%x", 0) + "; %1 = " + Conv("%0", 1) + "; " + Conv("%1", 2), config);
+  ASSERT_EQ(quantized.left.size(), 1U);
+  EXPECT_EQ(quantized.left[0].name, "%1");
+  EXPECT_EQ(quantized.left[0].reason, "float_layers has it");
+  EXPECT_EQ(Products(quantized.graph, false), 1);
+  EXPECT_EQ(Products(quantized.graph, true), 2);
+}
+
+// Ranges that are known are taken, and those that are not are measured and kept.
+TEST(QuantizeAccurateTest, RangesAreMeasuredOnce) {
+  const std::string body = "%0 = " + Conv("%x", 0) + "; " + Conv("%0", 1);
+  const Graph reference = Seeded(body);
+  RangeMap ranges;
+  PipelineOptions options{Finest(), {"annotate", "calibrate"}, SyntheticSamples(reference), 1, {}};
+  options.ranges = &ranges;
+  std::vector<IntegerValue> values;
+  const auto measured = RunPasses(Seeded(body), options, &values);
+  ASSERT_TRUE(measured.ok()) << measured.status().message();
+  EXPECT_EQ(ranges.size(), 2U);
+  options.samples.clear();
+  const auto known = RunPasses(Seeded(body), options, &values);
+  ASSERT_TRUE(known.ok()) << known.status().message();
+  EXPECT_EQ(Outline(*known), Outline(*measured));
+  ranges.clear();
+  EXPECT_FALSE(RunPasses(Seeded(body), options, &values).ok());
+}
+
 // x * sigmoid(x) is computed from the sums: it is rounded once, not three times.
 TEST(QuantizeAccurateTest, AnExpressionIsRoundedOnce) {
   const std::string body =

@@ -212,6 +212,7 @@ Graph Graph::CloneWithout(std::int64_t max_elements) const {
   clone.notes = notes;
   clone.synthetic_constants = synthetic_constants;
   clone.precision = precision;
+  clone.float32_products = float32_products;
   clone.binding_options = binding_options;
   clone.nodes_ = nodes_;
   clone.outputs_ = outputs_;

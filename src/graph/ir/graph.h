@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -100,6 +101,8 @@ class Graph {
   std::vector<std::string> binding_options;
   /// Applied by Partition for CPUs.
   Precision precision = Precision::kAsInModel;
+  /// Source names (SourceName) of products whose operands stay float32 in another precision.
+  std::set<std::string, std::less<>> float32_products;
 
   int AddInput(std::string value_name, TensorType type);
   /// Adds a constant. Its contents are missing if the source has no payload: see SeedConstants.

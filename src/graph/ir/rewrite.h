@@ -19,6 +19,7 @@ class Rewriter {
     result_.origins = source_.origins;
     result_.synthetic_constants = source_.synthetic_constants;
     result_.precision = source_.precision;
+    result_.float32_products = source_.float32_products;
     result_.binding_options = source_.binding_options;
   }
 

@@ -28,6 +28,7 @@ constexpr std::int64_t kMinChannels = 8;
 /// Returns true if a kernel multiplies the operands of this anchor as bfloat16.
 bool IsNarrowProduct(const Graph& graph, int id) {
   const Node& node = graph.node(id);
+  if (graph.float32_products.contains(SourceName(node.name))) return false;
   const TensorType& data = graph.node(node.inputs[0]).type;
   const TensorType& weight = graph.node(node.inputs[1]).type;
   if (data.dtype != kFloat32 || weight.dtype != kFloat32 || node.type.dtype != kFloat32) {

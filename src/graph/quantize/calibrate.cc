@@ -48,8 +48,13 @@ double SqnrWithin(double step, double most, std::span<const float> values) {
 
 class Calibrator {
  public:
-  Calibrator(Graph graph, const Config& config, std::span<const Sample> samples, int threads)
-      : graph_(std::move(graph)), config_(config), samples_(samples), threads_(threads) {}
+  Calibrator(Graph graph, const Config& config, std::span<const Sample> samples, int threads,
+             RangeMap* known)
+      : graph_(std::move(graph)),
+        config_(config),
+        samples_(samples),
+        threads_(threads),
+        known_(known) {}
 
   Result<Graph> Run() {
     std::vector<int> measured;
@@ -60,6 +65,8 @@ class Calibrator {
         weights_.push_back(id);
       } else if (config_.calibrate_mode == CalibrateMode::kGlobalScale) {
         SetRanges(id, {config_.global_scale});
+      } else if (const double* range = KnownRange(id)) {
+        SetRanges(id, {*range});
       } else {
         measured.push_back(id);
       }
@@ -71,6 +78,18 @@ class Calibrator {
   }
 
  private:
+  /// Returns the key of an annotated value in a RangeMap.
+  std::string RangeKey(int id) const {
+    const Node& node = graph_.node(id);
+    return graph_.node(node.inputs[0]).name + " " + DataTypeName(node.annotation.dtype);
+  }
+  /// Returns null if the range was not measured before.
+  const double* KnownRange(int id) const {
+    if (known_ == nullptr) return nullptr;
+    const auto found = known_->find(RangeKey(id));
+    return found == known_->end() ? nullptr : &found->second;
+  }
+
   void SetScales(int id, std::vector<double> scales, ValueKind value) {
     Annotation annotation = graph_.node(id).annotation;
     annotation.value = value;
@@ -159,6 +178,7 @@ class Calibrator {
     });
     for (std::size_t i = 0; i < marks.size(); ++i) {
       SetRanges(marks[i], {ranges[i]});
+      if (known_ != nullptr) known_->emplace(RangeKey(marks[i]), ranges[i]);
       NoteLoss(marks[i], ranges[i], values[i]);
     }
     return Status();
@@ -304,14 +324,15 @@ class Calibrator {
   const Config& config_;
   std::span<const Sample> samples_;
   int threads_;
+  RangeMap* known_;
   std::vector<int> weights_;  // annotations of weights, in post-order: an anchor's before its bias'
 };
 
 }  // namespace
 
 Result<Graph> Calibrate(Graph graph, const Config& config, std::span<const Sample> samples,
-                        int threads) {
-  return Calibrator(std::move(graph), config, samples, threads).Run();
+                        int threads, RangeMap* ranges) {
+  return Calibrator(std::move(graph), config, samples, threads, ranges).Run();
 }
 
 }  // namespace tilewright::quantize

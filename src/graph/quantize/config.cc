@@ -150,6 +150,8 @@ constexpr Field kFields[] = {
      [](Config& c, const Json& v) { return SetBool(c.per_channel, v); }},
     {"unsigned", "true or false",
      [](Config& c, const Json& v) { return SetBool(c.unsigned_inputs, v); }},
+    {"float_layers", "a list of value names, or null",
+     [](Config& c, const Json& v) { return SetNames(c.float_layers, v); }},
     {"rules", "accurate, or a month such as 2023-08, from 2021-01 on",
      [](Config& c, const Json& v) { return SetRules(c.rules, v); }},
 };

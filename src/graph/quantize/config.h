@@ -32,7 +32,7 @@ inline constexpr RuleDate kAccurateRules = 999912;
 inline constexpr RuleDate kAverageKeepsSum = kAccurateRules;
 
 /// Configuration of quantization. Fields and defaults are those of TVM's `qconfig`, followed by
-/// three of Tilewright's.
+/// four of Tilewright's.
 struct Config {
   int nbit_input = 8, nbit_weight = 8, nbit_activation = 32;
   DataType dtype_input = kInt8, dtype_weight = kInt8, dtype_activation = kInt32;
@@ -47,8 +47,9 @@ struct Config {
   Rounding rounding = Rounding::kUpward;
   int calibrate_chunk_by = -1;  ///< values per pass over the data set; -1: all
   PartitionConversions partition_conversions = PartitionConversions::kDisabled;
-  bool per_channel = false;      ///< one weight scale for each output channel
-  bool unsigned_inputs = false;  ///< uint8 for inputs that are never negative
+  bool per_channel = false;               ///< one weight scale for each output channel
+  bool unsigned_inputs = false;           ///< uint8 for inputs that are never negative
+  std::vector<std::string> float_layers;  ///< values of products that stay float, by source name
   RuleDate rules = kAccurateRules;
 
   /// Sets one field. value: JSON, or TVM's "None", "True", "False", or the bare text of a string.

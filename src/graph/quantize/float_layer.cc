@@ -27,6 +27,10 @@ std::string ReasonForFloat(const Graph& graph, const Node& anchor, std::int64_t 
     default:
       return fmt::format("no rule for {}", OpName(anchor.op.kind));
   }
+  if (std::ranges::find(config.float_layers, SourceName(anchor.name)) !=
+      config.float_layers.end()) {
+    return "float_layers has it";
+  }
   const auto& enabled = config.debug_enabled_ops;
   const std::string_view relay = relay::RelayName(anchor.op.kind);
   if (!enabled.empty() && std::ranges::find(enabled, relay) == enabled.end()) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,14 +29,19 @@ Result<Graph> Annotate(Graph graph, const Config& config, std::vector<FloatLayer
 /// Inputs of one run of a network: a tensor for each of graph.inputs().
 using Sample = std::vector<Tensor>;
 
+/// Measured ranges of values by their name and the type that they are rounded to ("r0 uint8").
+using RangeMap = std::map<std::string, double, std::less<>>;
+
 /// Sets the scales of all quantization annotations.
 ///
+/// ranges: of a float graph and a mode; those of known values are not measured again, and others
+/// are added. May be null.
 /// samples: required by all modes except global_scale.
 /// threads: maximum number of threads per operator.
 /// Errors: kInvalidArgument if the mode needs samples and there are none, or if a weight has no
 /// contents (see SeedConstants); those of EvaluateGraph.
 Result<Graph> Calibrate(Graph graph, const Config& config, std::span<const Sample> samples,
-                        int threads);
+                        int threads, RangeMap* ranges = nullptr);
 
 /// Value of the float graph and the integers that represent it: `value` is about the integer times
 /// its scale (one, or one per channel).

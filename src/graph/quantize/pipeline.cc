@@ -74,7 +74,7 @@ Result<Graph> RunPass(std::string_view pass, Graph graph, const PipelineOptions&
   if (pass == "annotate") return Annotate(std::move(graph), config, options.left);
   TW_RETURN_IF_ERROR(CheckAnnotations(graph, options));
   if (pass == "calibrate") {
-    return Calibrate(std::move(graph), config, options.samples, options.threads);
+    return Calibrate(std::move(graph), config, options.samples, options.threads, options.ranges);
   }
   if (pass == "realize") return Realize(std::move(graph), config, values);
   return Simulate(std::move(graph), config);

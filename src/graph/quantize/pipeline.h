@@ -22,6 +22,9 @@ struct PipelineOptions {
   std::vector<std::string> passes;
   std::vector<Sample> samples;
   int threads = 1;
+  /// Ranges that earlier runs on this float graph measured in the same mode, for Calibrate; may be
+  /// null.
+  RangeMap* ranges = nullptr;
   /// Called with the name of a pass and the graph after it.
   std::function<Status(std::string_view, const Graph&)> after;
   /// Gets the layers that `annotate` leaves in float32; may be null.

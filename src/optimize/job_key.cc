@@ -1,0 +1,49 @@
+#include "src/optimize/job_key.h"
+
+#include "src/base/hash.h"
+#include "src/target/device.h"
+#include "src/tensor/operator_hash.h"
+
+namespace tilewright::optimize {
+namespace {
+
+/// Version of the steps: raised when a change makes stored ones wrong.
+constexpr int kStepsVersion = 2;
+
+std::uint64_t HashOfTensor(const Tensor& tensor, std::uint64_t state) {
+  state = Fnv1a64(tensor.type().ToString(), state);
+  const auto* bytes = reinterpret_cast<const char*>(tensor.data());
+  return Fnv1a64({bytes, static_cast<std::size_t>(tensor.bytes())}, state);
+}
+
+std::uint64_t HashOfGraph(const Graph& graph, std::uint64_t state) {
+  for (int id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    state = Fnv1a64(node.name + " " + node.type.ToString(), state);
+    if (node.kind == NodeKind::kOperator) state = Mix64(state ^ HashOf(node.op, node.inputs));
+    if (const double* fill = graph.Fill(id)) {
+      state = Fnv1a64(std::to_string(*fill), state);
+    } else if (node.kind == NodeKind::kConstant && graph.HasContents(id)) {
+      state = HashOfTensor(*graph.Contents(id), state);
+    }
+  }
+  return state;
+}
+
+}  // namespace
+
+std::string JobKeyOf(const session::CompileRequest& request,
+                     std::span<const quantize::Sample> samples) {
+  const Target& target = request.options.target;
+  std::uint64_t state = Fnv1a64(target.ToString() + " " + std::to_string(target.num_threads()) +
+                                " " + request.options.device.ToString() + " " +
+                                std::to_string(DeviceTraitsOf(target).codegen_version) + " " +
+                                std::to_string(kStepsVersion));
+  state = HashOfGraph(request.graph, state);
+  for (const quantize::Sample& sample : samples) {
+    for (const Tensor& tensor : sample) state = HashOfTensor(tensor, state);
+  }
+  return "optimize-" + HexOf(state);
+}
+
+}  // namespace tilewright::optimize

@@ -1,0 +1,49 @@
+#include "src/optimize/journal.h"
+
+#include <utility>
+
+#include "src/base/json.h"
+
+namespace tilewright::optimize {
+namespace {
+
+constexpr const char* kKind = "optimize";
+
+}  // namespace
+
+Result<Journal> Journal::Open(const std::string& store_path, const std::string& job,
+                              const std::string& settings) {
+  TW_ASSIGN_OR_RETURN(auto store,
+                      records::Store::Open(store_path, records::Store::Mode::kReadWrite));
+  TW_ASSIGN_OR_RETURN(const records::Job opened, store.OpenJob(job, settings, 0));
+  TW_ASSIGN_OR_RETURN(const auto entries, store.LogOfKind(opened.id, kKind));
+  Journal journal;
+  journal.job_ = opened.id;
+  for (const records::LogEntry& entry : entries) {
+    const auto json = ParseJson(entry.payload);
+    if (!json.ok() || !json->is_object()) {
+      return Corrupt(store_path + ": job " + job + ": step " + entry.task_key +
+                     " is no JSON object");
+    }
+    journal.steps_.emplace(entry.task_key, entry.payload);
+  }
+  journal.found_ = journal.steps_.size();
+  journal.store_ = std::move(store);
+  return journal;
+}
+
+const std::string* Journal::Find(std::string_view step) const {
+  const auto found = steps_.find(step);
+  return found == steps_.end() ? nullptr : &found->second;
+}
+
+Status Journal::Put(const std::string& step, const Json& result) {
+  std::string payload = DumpJson(result);
+  if (store_) TW_RETURN_IF_ERROR(store_->Append(job_, {}, {{step, kKind, payload}}));
+  steps_.insert_or_assign(step, std::move(payload));
+  return {};
+}
+
+Status Journal::Finish() { return store_ ? store_->FinishJob(job_) : Status(); }
+
+}  // namespace tilewright::optimize

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "records/store.h"
+#include "src/base/status.h"
+
+namespace tilewright::optimize {
+
+/// Steps of a search in a record store: each is written once, when it is done, and found by the
+/// next run of the same job. Without a store, steps are kept in memory only.
+class Journal {
+ public:
+  Journal() = default;
+  /// Opens the job in a store, which is created if it is missing. settings: JSON, for people.
+  /// Errors: those of the store; kCorrupt for a step that is no JSON object.
+  static Result<Journal> Open(const std::string& store_path, const std::string& job,
+                              const std::string& settings);
+
+  /// Returns the step's result as JSON text; null if it is not done.
+  const std::string* Find(std::string_view step) const;
+  /// Stores the result of a step durably.
+  Status Put(const std::string& step, const nlohmann::ordered_json& result);
+  Status Finish();
+  /// Returns the number of steps that earlier runs had done.
+  std::size_t found() const { return found_; }
+
+ private:
+  std::optional<records::Store> store_;
+  std::int64_t job_ = 0;
+  std::map<std::string, std::string, std::less<>> steps_;
+  std::size_t found_ = 0;
+};
+
+}  // namespace tilewright::optimize

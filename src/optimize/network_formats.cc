@@ -1,0 +1,191 @@
+#include "src/optimize/network_formats.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "src/graph/passes/passes.h"
+#include "src/target/cpu.h"
+#include "src/tensor/operator_names.h"
+
+namespace tilewright::optimize {
+namespace {
+
+Graph WholeCopy(const Graph& graph) {
+  return graph.CloneWithout(std::numeric_limits<std::int64_t>::max());
+}
+
+bool IsProduct(const Node& node) {
+  return node.kind == NodeKind::kOperator && IsAnchor(node.op.kind);
+}
+
+/// The fields that quantize --calibrate auto sets, for all products, and on a CPU that multiplies
+/// pairs of bytes only with such weights, 7-bit weights.
+quantize::Config Int8Config(const Target& target) {
+  quantize::Config config;
+  const auto features = FeaturesOf(target);
+  if (features.ok() && features->has_saturating_dot()) config.nbit_weight = 7;
+  config.calibrate_mode = quantize::CalibrateMode::kPercentile;
+  config.weight_scale = quantize::WeightScale::kMax;
+  config.per_channel = true;
+  config.unsigned_inputs = true;
+  config.skip_conv_layers.clear();
+  config.skip_dense_layer = false;
+  return config;
+}
+
+}  // namespace
+
+std::string_view FormatName(Format format) {
+  constexpr std::string_view kNames[] = {"float32", "bfloat16", "int8"};
+  return kNames[static_cast<std::size_t>(format)];
+}
+
+std::string CodeOf(const Formats& formats) {
+  std::string code;
+  for (const Format format : formats) code += FormatName(format)[0];
+  return code;
+}
+
+Result<NetworkFormats> NetworkFormats::Create(Graph graph, Target target,
+                                              std::vector<quantize::Sample> calibration,
+                                              int threads) {
+  if (graph.precision != Precision::kAsInModel) {
+    return InvalidArgument("--precision bfloat16: the search chooses the formats; leave it out");
+  }
+  NetworkFormats network;
+  network.source_ = std::move(graph);
+  network.target_ = std::move(target);
+  network.quantization_.config = Int8Config(network.target_);
+  network.quantization_.samples = std::move(calibration);
+  network.quantization_.threads = threads;
+  TW_ASSIGN_OR_RETURN(network.folded_, Optimize(WholeCopy(network.source_)));
+  TW_RETURN_IF_ERROR(network.FindSites());
+  TW_RETURN_IF_ERROR(network.FindBFloat16());
+  TW_RETURN_IF_ERROR(network.FindInt8());
+  return network;
+}
+
+Status NetworkFormats::FindSites() {
+  std::vector<int> before(folded_.nodes().size(), -1);  // the last site on the way to each value
+  for (int id = 0; id < folded_.size(); ++id) {
+    const Node& node = folded_.node(id);
+    if (node.kind != NodeKind::kOperator) continue;
+    int last = -1;
+    for (const int input : node.inputs)
+      last = std::max(last, before[static_cast<std::size_t>(input)]);
+    if (IsProduct(node)) {
+      const int from = before[static_cast<std::size_t>(node.inputs[0])];
+      last = SiteOf(node.name);
+      if (last < 0) {
+        last = static_cast<int>(sites_.size());
+        Site site;
+        site.name = SourceName(node.name);
+        site.op = OpName(node.op.kind);
+        site.formats = {Format::kFloat32};
+        site.before = from;
+        site.elements = folded_.node(node.inputs[0]).type.elements();
+        sites_.push_back(std::move(site));
+      }
+    }
+    before[static_cast<std::size_t>(id)] = last;
+  }
+  if (sites_.empty()) {
+    return InvalidArgument("no convolutions or matrix products: there is no format to choose");
+  }
+  return {};
+}
+
+Status NetworkFormats::FindBFloat16() {
+  Graph graph = WholeCopy(folded_);
+  graph.precision = Precision::kAsBFloat16;
+  TW_ASSIGN_OR_RETURN(const auto parts, Partition(std::move(graph), target_, false));
+  std::vector<bool> found(sites_.size(), false);
+  for (const Node& node : parts.graph.nodes()) {
+    if (!IsProduct(node)) continue;
+    const int site = SiteOf(node.name);
+    if (site < 0) continue;
+    found[static_cast<std::size_t>(site)] =
+        found[static_cast<std::size_t>(site)] ||
+        parts.graph.node(node.inputs[0]).type.dtype == kBFloat16;
+  }
+  for (std::size_t i = 0; i < sites_.size(); ++i) {
+    if (found[i]) sites_[i].formats.push_back(Format::kBFloat16);
+  }
+  return {};
+}
+
+Status NetworkFormats::FindInt8() {
+  std::vector<quantize::FloatLayer> left;
+  const auto annotated = quantize::Annotate(WholeCopy(folded_), quantization_.config, &left);
+  TW_RETURN_IF_ERROR(annotated);
+  for (const quantize::FloatLayer& layer : left) {
+    const int site = SiteOf(layer.name);
+    if (site >= 0) sites_[static_cast<std::size_t>(site)].why_not_int8 = layer.reason;
+  }
+  for (Site& site : sites_) {
+    if (site.why_not_int8.empty()) site.formats.push_back(Format::kInt8);
+  }
+  return {};
+}
+
+int NetworkFormats::SiteOf(std::string_view value_name) const {
+  const std::string_view name = SourceName(value_name);
+  const auto found = std::ranges::find(sites_, name, &Site::name);
+  return found == sites_.end() ? -1 : static_cast<int>(found - sites_.begin());
+}
+
+Formats NetworkFormats::Uniform(Format format) const {
+  Formats formats;
+  for (const Site& site : sites_) {
+    const bool can = std::ranges::find(site.formats, format) != site.formats.end();
+    formats.push_back(can ? format : Format::kFloat32);
+  }
+  return formats;
+}
+
+void NetworkFormats::SetMode(quantize::CalibrateMode mode) {
+  if (mode == quantization_.config.calibrate_mode) return;
+  quantization_.config.calibrate_mode = mode;
+  ranges_.clear();
+}
+
+Result<Graph> NetworkFormats::Build(const Formats& formats) {
+  const auto has = [&](Format format) {
+    return std::ranges::find(formats, format) != formats.end();
+  };
+  if (!has(Format::kBFloat16) && !has(Format::kInt8)) return WholeCopy(source_);
+  Graph graph = WholeCopy(folded_);
+  std::vector<std::string> floats;
+  for (std::size_t i = 0; i < sites_.size(); ++i) {
+    if (formats[i] != Format::kInt8) floats.push_back(sites_[i].name);
+  }
+  if (has(Format::kInt8)) {
+    quantization_.config.float_layers = std::move(floats);
+    quantization_.passes = {"annotate", "calibrate", "realize"};
+    quantization_.ranges = &ranges_;
+    std::vector<quantize::IntegerValue> values;
+    TW_ASSIGN_OR_RETURN(graph, quantize::RunPasses(std::move(graph), quantization_, &values));
+  }
+  if (has(Format::kBFloat16)) {
+    graph.precision = Precision::kAsBFloat16;
+    for (std::size_t i = 0; i < sites_.size(); ++i) {
+      if (formats[i] != Format::kBFloat16) graph.float32_products.insert(sites_[i].name);
+    }
+  }
+  return graph;
+}
+
+Result<PartitionedGraph> NetworkFormats::PartitionOf(const Formats& formats) {
+  TW_ASSIGN_OR_RETURN(auto graph, Build(formats));
+  return Partition(std::move(graph), target_, false);
+}
+
+Result<Graph> NetworkFormats::BuildToEvaluate(const Formats& formats) {
+  TW_ASSIGN_OR_RETURN(auto graph, Build(formats));
+  if (graph.precision == Precision::kAsInModel) return graph;
+  TW_ASSIGN_OR_RETURN(auto parts, Partition(std::move(graph), target_, false));
+  return std::move(parts.graph);
+}
+
+}  // namespace tilewright::optimize

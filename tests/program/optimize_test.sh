@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# optimize_test.sh TILEWRIGHT: the search of number formats on a small network, its errors, and that a killed search resumes with
+# the same front.
+set -euo pipefail
+
+tilewright=$1
+. "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
+
+cat >net.relay <<'RELAY'
+def @main(%x: Tensor[(1, 8, 12, 12), float32]) {
+  %0 = nn.conv2d(%x, meta[relay.Constant][0] /* ty=Tensor[(16, 8, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  %1 = nn.relu(%0);
+  %2 = nn.conv2d(%1, meta[relay.Constant][1] /* ty=Tensor[(16, 16, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  %3 = add(%2, %1);
+  %4 = nn.relu(%3);
+  %5 = nn.conv2d(%4, meta[relay.Constant][2] /* ty=Tensor[(32, 16, 1, 1), float32] */, padding=[0, 0, 0, 0]);
+  %6 = nn.global_avg_pool2d(%5);
+  %7 = nn.batch_flatten(%6);
+  nn.dense(%7, meta[relay.Constant][3] /* ty=Tensor[(10, 32), float32] */, units=10)
+}
+RELAY
+# samples NAME COUNT: an array of random samples.
+samples() {
+  printf 'def @main(%%x: Tensor[(%d, 8, 12, 12), float32]) { multiply(%%x, 1.5f) }\n' "$2" >"$1.relay"
+  expect 0 compile "$1.relay" -o "$1.so"
+  expect 0 run "$1.so" --made-up random --output "$1.npy"
+}
+samples data 16
+samples few 3
+common='--no-packages --model none'
+# The value of a number in JSON, after another key: value KEY FILE.
+value() { sed -n "s/.*\"$1\":\([-0-9.e+]*\).*/\1/p" "$2" | head -1; }
+
+# Errors.
+expect 2 optimize net.relay --data data.npy --bound 'sqnr>30' --records r.db -o out.so
+has "'sqnr>30', expected sqnr>=DECIBELS" err
+expect 2 optimize net.relay --data few.npy --records r.db -o out.so
+has '3 samples, expected at least 4 for sqnr>=30' err
+expect 2 optimize net.relay --data data.npy --bound 'agreement>=0.99' --records r.db -o out.so
+has '16 samples, expected at least 198 for agreement>=0.99' err
+expect 2 optimize net.relay --data data.npy --precision bfloat16 --records r.db -o out.so
+has 'the search chooses the formats' err
+expect 2 optimize net.relay --data data.npy --target 'cuda -arch=sm_80' --records r.db -o out.so
+has 'only CPUs' err
+expect 2 optimize net.relay --data data.npy --rule autotvm --records r.db -o out.so
+has '--rule autotvm' err
+expect 2 optimize data.relay --data data.npy --records r.db -o out.so
+expect 2 optimize net.relay --bound 'sqnr>=30' -o out.so
+[ ! -e out.so ] || fail "an error left a library"
+
+# Without data, nothing is promised.
+# shellcheck disable=SC2086
+expect 0 optimize net.relay $common -o exact.so
+says 'no bound was tested' out
+expect 0 verify net.relay exact.so
+
+# A search. What is chosen depends on times, but the bound holds for it.
+# shellcheck disable=SC2086
+expect 0 optimize net.relay --data data.npy --records r.db $common -o out.so --json
+has '16 samples: 4 calibrate, 4 search, 8 held out' err
+has '"bound":"sqnr>=30"' out
+has '"value":"%2","operator":"conv2d","format":' out
+has '"format":"bfloat16"' out
+has '"format":"int8"' out
+cp out first.json
+if grep -q '"reason":"the fastest that keeps' out; then
+  matches '"held_out":\{"sqnr_db":([3-9][0-9]|1[0-9][0-9])' out
+else
+  has '"reason":"float32: ' out
+fi
+expect 0 run out.so --made-up random
+[ -s out.h ] || fail "no header"
+
+# The same command finds every step done and has the same result; another bound measures only what
+# is new.
+# shellcheck disable=SC2086
+expect 0 optimize net.relay --data data.npy --records r.db $common -o out.so --json
+has 'resumes: ' err
+cmp -s out first.json || fail "the second run has another result"
+# shellcheck disable=SC2086
+expect 0 optimize net.relay --data data.npy --bound 'cosine>=0.9' --records r.db $common -o out.so
+has 'resumes: ' err
+says 'samples calibrate' out
+expect 0 records check r.db
+
+# Killed at any time, it resumes.
+for delay in 0.2 0.5 0.9 1.4 2; do
+  # shellcheck disable=SC2086
+  "$tilewright" optimize net.relay --data data.npy --records k.db $common -o killed.so --json >out 2>err &
+  job=$!
+  sleep $delay
+  kill -9 $job 2>/dev/null || true
+  wait $job 2>/dev/null || true
+done
+# shellcheck disable=SC2086
+expect 0 optimize net.relay --data data.npy --records k.db $common -o killed.so --json
+cp out killed.json
+# shellcheck disable=SC2086
+expect 0 optimize net.relay --data data.npy --records k.db $common -o killed.so --json
+cmp -s out killed.json || fail "a resumed search has another result"
+expect 0 records check k.db
+echo "optimize_test: ok"
