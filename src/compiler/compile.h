@@ -42,7 +42,7 @@ std::string ModelName(const Graph& graph, const CompileOptions& options);
 /// Compiles a graph (as imported; its constants must have contents) into one shared library. The
 /// library has the C interface of the header, its constants and its runtime; it needs only libc and
 /// libm. Inputs and outputs keep the layouts of the graph. For a GPU it is a library of this
-/// machine that contains the kernels as PTX and loads the driver on first use.
+/// machine that contains the kernels as PTX or OpenCL C and loads the driver on first use.
 ///
 /// The library is checked (options.check) in a subprocess before it gets its name. If it cannot run
 /// here, its code is checked instead; with kAll that is an error.

@@ -30,7 +30,7 @@ namespace tilewright::session {
 struct SessionSettings {
   const TemplateRegistry* templates = nullptr;  ///< required; outlives the session
   Target target;                                ///< complete (ParseTarget)
-  DeviceChoice device;                          ///< for targets of CUDA
+  DeviceChoice device;                          ///< for targets of CUDA and OpenCL
   RecordSources records;
   /// On a VTA, fuse additions of residuals into the preceding convolution. None: true, but false
   /// with AutoTVM's rule, because its packages were tuned without fusion.

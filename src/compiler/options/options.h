@@ -46,7 +46,8 @@ class TemplateRegistry;
 struct CompileOptions {
   /// Source of kernels; outlives the call. Null only if the plan is given its streams.
   const TemplateRegistry* templates = nullptr;
-  /// Of kind llvm (its num_threads is the number of threads that the model starts with) or cuda.
+  /// Of kind llvm (its num_threads is the number of threads that the model starts with), cuda
+  /// or opencl.
   /// Plans (plan.h) also serve a VTA, whose -model names the design.
   Target target;
   /// Queried for each operator. Not owned. If null, every operator gets its default config.
