@@ -17,24 +17,24 @@
 namespace tilewright {
 namespace {
 
-constexpr int kTiles = 8, kRows = 16, kRowBytes = 64;
+constexpr int kTileCount = 8, kTileRows = 16, kTileRowBytes = 64;
 
-std::mutex events_lock;
-TileEvents events;
+std::mutex tile_events_lock;
+TileEvents tile_events;
 
 void Fault(const std::string& reason) {
-  const std::lock_guard<std::mutex> lock(events_lock);
-  if (events.fault.empty()) events.fault = reason;
+  const std::lock_guard<std::mutex> lock(tile_events_lock);
+  if (tile_events.fault.empty()) tile_events.fault = reason;
 }
 
 void Count(int TileEvents::*counter) {
-  const std::lock_guard<std::mutex> lock(events_lock);
-  ++(events.*counter);
+  const std::lock_guard<std::mutex> lock(tile_events_lock);
+  ++(tile_events.*counter);
 }
 
 struct Tile {
   int rows = 0, row_bytes = 0;
-  std::array<std::array<std::uint8_t, kRowBytes>, kRows> bytes{};
+  std::array<std::array<std::uint8_t, kTileRowBytes>, kTileRows> bytes{};
 
   template <typename T>
   T Get(int row, int element) const {
@@ -55,19 +55,19 @@ struct Tile {
 
 struct State {
   bool configured = false;
-  std::array<Tile, kTiles> tiles;
+  std::array<Tile, kTileCount> tiles;
 };
-thread_local State state;
+thread_local State tile_state;
 
 /// Returns the tile; a fault, and tile 0, if it may not be used.
 Tile& TileAt(std::uint8_t number, const char* what) {
-  if (!state.configured) Fault(fmt::format("{}: no configuration (#UD)", what));
-  if (number >= kTiles) {
+  if (!tile_state.configured) Fault(fmt::format("{}: no configuration (#UD)", what));
+  if (number >= kTileCount) {
     Fault(fmt::format("{}: tile {} (#UD)", what, number));
-    return state.tiles[0];
+    return tile_state.tiles[0];
   }
-  Tile& tile = state.tiles[number];
-  if (state.configured && tile.rows == 0) {
+  Tile& tile = tile_state.tiles[number];
+  if (tile_state.configured && tile.rows == 0) {
     Fault(fmt::format("{}: tile {} is not configured (#UD)", what, number));
   }
   return tile;
@@ -75,7 +75,7 @@ Tile& TileAt(std::uint8_t number, const char* what) {
 
 void Configure(const std::uint8_t* bytes) {
   Count(&TileEvents::configurations);
-  state = State();
+  tile_state = State();
   if (bytes[0] == 0) return;
   if (bytes[0] != 1) return Fault("ldtilecfg: palette (#GP)");
   const auto zeros = [&](int first, int end) {
@@ -86,23 +86,23 @@ void Configure(const std::uint8_t* bytes) {
   zeros(1, 16);  // and the start row, which is of interrupted instructions
   zeros(32, 48);
   zeros(56, 64);
-  for (int i = 0; i < kTiles; ++i) {
-    Tile& tile = state.tiles[static_cast<std::size_t>(i)];
+  for (int i = 0; i < kTileCount; ++i) {
+    Tile& tile = tile_state.tiles[static_cast<std::size_t>(i)];
     tile.row_bytes = bytes[16 + 2 * i] + 256 * bytes[17 + 2 * i];
     tile.rows = bytes[48 + i];
-    if (tile.row_bytes > kRowBytes || tile.rows > kRows ||
+    if (tile.row_bytes > kTileRowBytes || tile.rows > kTileRows ||
         (tile.row_bytes == 0) != (tile.rows == 0)) {
       Fault(fmt::format("ldtilecfg: tile {} of {} rows of {} bytes (#GP)", i, tile.rows,
                         tile.row_bytes));
       tile.rows = tile.row_bytes = 0;
     }
   }
-  state.configured = true;
+  tile_state.configured = true;
 }
 
 void Release() {
   Count(&TileEvents::releases);
-  state = State();
+  tile_state = State();
 }
 
 void Zero(std::uint8_t number) {
@@ -262,8 +262,8 @@ Result<std::string> ObjectWithTileMachine(const Program& program, const Target& 
 }
 
 TileEvents TakeTileEvents() {
-  const std::lock_guard<std::mutex> lock(events_lock);
-  return std::exchange(events, TileEvents());
+  const std::lock_guard<std::mutex> lock(tile_events_lock);
+  return std::exchange(tile_events, TileEvents());
 }
 
 }  // namespace tilewright

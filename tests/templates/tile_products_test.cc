@@ -161,12 +161,12 @@ Program ProgramOf(const char* key, const char* workload, const Target& target) {
   return *std::move(program);
 }
 
-constexpr const char* kDense = "dense(uint8[64,256]MK,int8[128,256]NK)->int32";
+constexpr const char* kTileDense = "dense(uint8[64,256]MK,int8[128,256]NK)->int32";
 
 TEST_F(TileProducts, AreConfiguredOnceInAFunction) {
   const Target target = *Target::Parse(HereWithAmx());
   const TemplateEntry& entry = *BuiltInTemplates().Find("dense_amx.cpu");
-  const Workload workload = *Workload::Parse(kDense);
+  const Workload workload = *Workload::Parse(kTileDense);
   const auto kernel = entry.apply(workload, {}, target, *entry.default_config(workload, target));
   ASSERT_TRUE(kernel.ok());
   ASSERT_TRUE(RunKernel(workload, {}, target, *kernel, MakeAnchorData(workload, {}, 1)).ok());
@@ -213,7 +213,7 @@ Listing ListingOf(const std::string& assembly) {
 
 TEST(TileCode, HasTheInstructionsOfItsTypesAndConfiguresOutsideOfLoops) {
   const std::pair<const char*, const char*> cases[] = {
-      {kDense, "tdpbusd"},
+      {kTileDense, "tdpbusd"},
       {"dense(int8[64,256]MK,int8[128,256]NK)->int32", "tdpbssd"},
       {"dense(bfloat16[64,256]MK,bfloat16[128,256]NK)->float32", "tdpbf16ps"}};
   const Target target = *Target::Parse(kAmx);
@@ -234,11 +234,11 @@ TEST(TileCode, HasTheInstructionsOfItsTypesAndConfiguresOutsideOfLoops) {
 }
 
 TEST(TileCode, IsRefusedForOtherTargets) {
-  const Program program = ProgramOf("dense_amx.cpu", kDense, *Target::Parse(kAmx));
+  const Program program = ProgramOf("dense_amx.cpu", kTileDense, *Target::Parse(kAmx));
   const auto object = Generate({program}, *Target::Parse("llvm -mcpu=znver4"), Emit::kObject);
   EXPECT_EQ(object.status().code(), StatusCode::kUnsupported);
   EXPECT_THAT(object.status().message(), HasSubstr("AMX"));
-  const Workload workload = *Workload::Parse(kDense);
+  const Workload workload = *Workload::Parse(kTileDense);
   for (const char* target : {"llvm -mcpu=znver4", "llvm -mcpu=cooperlake"}) {
     EXPECT_THAT(BuiltInTemplates().Find("dense_amx.cpu")->refuses(workload, *Target::Parse(target)),
                 HasSubstr("AMX"));
@@ -258,7 +258,7 @@ TEST(TileCode, IsTheDefaultFromFourRowsOn) {
   const auto first = [&](const char* workload) {
     return std::string(BuiltInTemplates().For(*Workload::Parse(workload), target).front()->key);
   };
-  EXPECT_EQ(first(kDense), "dense_amx.cpu");
+  EXPECT_EQ(first(kTileDense), "dense_amx.cpu");
   EXPECT_EQ(first("dense(uint8[4,256]MK,int8[128,256]NK)->int32"), "dense_amx.cpu");
   EXPECT_NE(first("dense(uint8[1,256]MK,int8[128,256]NK)->int32"), "dense_amx.cpu");
   EXPECT_EQ(first("batch_matmul(bfloat16[2,40,64]BMK,bfloat16[2,64,40]BKN)->float32"),
@@ -271,7 +271,7 @@ TEST(TileCode, SaysWhyACpuCannotRunIt) {
   const auto native = *FeaturesOf(*Target::Parse("native"));
   if (native.amx_int8) GTEST_SKIP() << "this CPU has AMX";
   const Target target = *Target::Parse(kAmx);
-  const Program program = ProgramOf("dense_amx.cpu", kDense, target);
+  const Program program = ProgramOf("dense_amx.cpu", kTileDense, target);
   const auto object = Generate({program}, target, Emit::kObject);
   ASSERT_TRUE(object.ok()) << object.status().message();
   auto folder = LockedTempDir::Create("tilewright-test");
