@@ -44,9 +44,12 @@ Status CheckLeaves(const Schedule& schedule, const Schedule::StageInfo& stage) {
   }
   if (stage.tensorized.index < 0) return {};
   if (FindTileIntrinsic(stage.intrinsic) != nullptr) {
-    // Rows and columns, then all reductions.
+    // Rows and columns, then all reductions: the products replace the sums of an outer one.
     const auto first = static_cast<std::size_t>(LeafPosition(stage, stage.tensorized));
     bool same = first + 2 + stage.op.reduce_axes.size() == stage.leaves.size();
+    for (std::size_t p = 0; same && p < first; ++p) {
+      same = !schedule.loop(stage.leaves[p]).reduction;
+    }
     for (std::size_t p = first; same && p < stage.leaves.size(); ++p) {
       same = schedule.loop(stage.leaves[p]).reduction == (p >= first + 2);
     }

@@ -140,6 +140,7 @@ Result<unsigned> FeatureBits(const Target& target) {
   for (const std::string& attribute : Split(target.Option("mattr"), ',')) {
     if (attribute.size() < 2) continue;
     const bool add = attribute[0] == '+';
+    if (attribute == "-amx-tile") bits &= ~(kAmxInt8 | kAmxBf16);  // they need its registers
     const auto* found = std::ranges::find(kAttributes, std::string_view(attribute).substr(1),
                                           &AttributeEntry::name);
     if (found == std::end(kAttributes)) continue;

@@ -239,7 +239,8 @@ TEST(TileCode, IsRefusedForOtherTargets) {
   EXPECT_EQ(object.status().code(), StatusCode::kUnsupported);
   EXPECT_THAT(object.status().message(), HasSubstr("AMX"));
   const Workload workload = *Workload::Parse(kTileDense);
-  for (const char* target : {"llvm -mcpu=znver4", "llvm -mcpu=cooperlake"}) {
+  for (const char* target : {"llvm -mcpu=znver4", "llvm -mcpu=cooperlake",
+                             "llvm -mcpu=sapphirerapids -mattr=-amx-tile"}) {
     EXPECT_THAT(BuiltInTemplates().Find("dense_amx.cpu")->refuses(workload, *Target::Parse(target)),
                 HasSubstr("AMX"));
   }

@@ -17,6 +17,8 @@ constexpr double kBytesPerSecond = 80e9;     // of operators without products: c
 constexpr double kMovedPerSecond = 40e9;     // of changes of layout
 constexpr double kStartSeconds = 0.3e-6;     // a kernel's start; more to wake other threads
 constexpr double kWakeSeconds = 1e-6;
+constexpr double kTileShare = 0.125;       // time of AMX products over that of vectors of float32
+constexpr std::int64_t kTileColumns = 16;  // results of a tile row
 
 std::int64_t BytesIn(const TensorType& type, const PhysicalLayout& layouts) {
   const auto shape = MemoryShape(type, layouts);
@@ -81,7 +83,14 @@ double SlownessOf(const Graph& graph, const FusedGroup& group, const PhysicalLay
 
 Result<LayoutCosts> LayoutCosts::For(const Target& target) {
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
-  return LayoutCosts(features.float_lanes(), features.double_pumped_512, target.num_threads());
+  return LayoutCosts(features, target.num_threads());
+}
+
+bool LayoutCosts::UsesTiles(const Workload& workload, const KernelLayouts& layouts) const {
+  const bool has = workload.data.dtype == kBFloat16
+                       ? features_.amx_bf16
+                       : features_.amx_int8 && workload.data.dtype.bits == 8;
+  return has && layouts.output == "NHWC";
 }
 
 double LayoutCosts::Anchor(const Workload& workload, const KernelLayouts& layouts) const {
@@ -90,7 +99,10 @@ double LayoutCosts::Anchor(const Workload& workload, const KernelLayouts& layout
   if (shape.ok()) {
     const ConvShape& s = *shape;
     const bool depthwise = s.groups > 1 && s.c == s.groups;
-    if (HasRowsOfColumns(layouts.output)) {
+    if (UsesTiles(workload, layouts)) {
+      vectors *=
+          kTileShare * static_cast<double>(RoundUp(s.k, kTileColumns)) / static_cast<double>(s.k);
+    } else if (HasRowsOfColumns(layouts.output)) {
       vectors *= VectorsPerFull(s, lanes_);
       // Data of neighboring results that are not adjacent are read one by one.
       if (s.stride_w > 1) vectors *= 4;
@@ -98,14 +110,16 @@ double LayoutCosts::Anchor(const Workload& workload, const KernelLayouts& layout
     } else {
       const std::int64_t block = ChannelBlockOf(layouts.output);
       vectors *= static_cast<double>(RoundUp(s.k, block)) / static_cast<double>(s.k);
-      if (block < lanes_ && !splits_vectors_) {
+      if (block < lanes_ && !features_.double_pumped_512) {
         vectors *= static_cast<double>(lanes_) / static_cast<double>(block);
       }
       // With several groups in one block, each vector of data is shuffled for each product.
       if (s.groups > 1 && !depthwise && s.k / s.groups < block) vectors *= 1.3;
     }
     if (layouts.winograd_tile > 0) vectors *= 0.45;
-    if (workload.data.dtype == kBFloat16 && !layouts.multiply_dtype) vectors *= 0.5;
+    if (workload.data.dtype == kBFloat16 && !layouts.multiply_dtype &&
+        !UsesTiles(workload, layouts))
+      vectors *= 0.5;
     // In rows the padding is copied.
     if (depthwise && HasRowsOfColumns(layouts.output)) vectors *= 1.25;
   }

@@ -2,6 +2,7 @@
 
 #include "src/compiler/plan/group_kernel.h"
 #include "src/compiler/plan/physical_layout.h"
+#include "src/target/cpu.h"
 #include "src/target/target.h"
 #include "src/tensor/compute/compute.h"
 #include "src/tensor/workload.h"
@@ -25,11 +26,14 @@ class LayoutCosts {
   double Change(const TensorType& type, const PhysicalLayout& from, const PhysicalLayout& to) const;
 
  private:
-  LayoutCosts(int lanes, bool splits_vectors, int threads)
-      : lanes_(lanes), splits_vectors_(splits_vectors), threads_(threads) {}
+  LayoutCosts(const CpuFeatures& features, int threads)
+      : features_(features), lanes_(features.float_lanes()), threads_(threads) {}
 
+  /// Returns true for products in AMX tile registers: of these types, only they write NHWC.
+  bool UsesTiles(const Workload& workload, const KernelLayouts& layouts) const;
+
+  CpuFeatures features_;
   int lanes_;
-  bool splits_vectors_;  // two vectors of half the lanes take no longer than a whole one
   int threads_;
 };
 
