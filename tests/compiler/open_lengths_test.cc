@@ -309,6 +309,41 @@ TEST_F(OpenLengths, OtherLengthsAreRefusedBeforeARun) {
   ExpectRight(*library, 40);
 }
 
+// Layers of few rows have kernels for blocks of one to eight positions. That of five is broken
+// here.
+TEST_F(OpenLengths, LengthsOfAllKernelsAreChecked) {
+  bool broken = false;
+  options_.change_plan = [&](Plan& plan) {
+    for (PlanStep& step : plan.steps) {
+      auto* call = std::get_if<KernelStep>(&step.action);
+      if (call == nullptr) continue;
+      for (BlockKernel& block : call->blocks) {
+        if (block.entries != 5) continue;
+        block.program.body = MakeBlock({});
+        broken = true;
+      }
+    }
+  };
+  const auto compiled = CompileFor({"seq", 1, 6});
+  ASSERT_TRUE(broken);
+  EXPECT_EQ(compiled.status().code(), StatusCode::kInternal);
+  EXPECT_THAT(compiled.status().message(), HasSubstr("with seq = 5"));
+}
+
+TEST_F(OpenLengths, AttentionOfTooManyKeysIsRefused) {
+  EXPECT_THAT(CompileFor({"seq", 1, 8200}).status().message(),
+              HasSubstr("attention that has no schedule for any length (it needs"));
+}
+
+TEST_F(OpenLengths, ErrorsOfTheFileAtOtherLengthsAreReturned) {
+  const auto read = [&](std::int64_t length) {
+    return length < 10 ? Result<Graph>(At(length)) : InvalidArgument("no such node");
+  };
+  const Status status =
+      CompileOpen(At(1), read, {"seq", 1, kMaxLength}, options_, Path("open.so")).status();
+  EXPECT_EQ(status.message(), "no such node");
+}
+
 TEST_F(OpenLengths, RangesOfTwoLengthsAreRefused) {
   EXPECT_EQ(CompileFor({"seq", 1, 2}).status().code(), StatusCode::kUnsupported);
 }

@@ -255,7 +255,11 @@ class LengthPrograms {
     macs_ = compute.macs;
     const Buffer length = MakeBuffer("length", kInt64, {1});
     const auto schedule = OpenAttentionSchedule(std::move(compute), length, positions, target_);
-    if (!schedule) return Unsupported("has no schedule for any length");
+    if (!schedule) {
+      return Unsupported(
+          "has no schedule for any length (it needs two products of float32, and a head whose "
+          "scores of a few rows, keys and values fit caches with the largest length)");
+    }
     return Lower(*schedule, "kernel");
   }
   /// Multiply-accumulates of the last program.
