@@ -335,6 +335,14 @@ TEST_F(OpenLengths, AttentionOfTooManyKeysIsRefused) {
               HasSubstr("attention that has no schedule for any length (it needs"));
 }
 
+// Each thread packs the keys and values of a head.
+TEST_F(OpenLengths, TheWorkspaceOfTheMostPositionsMustFitPointersOf32Bits) {
+  options_.target = *Target::Parse("llvm -mtriple=armv7l-linux-gnueabihf -num-threads=1024");
+  options_.runtime_path = "/dev/null";  // so that the test needs no cross compiler
+  EXPECT_THAT(CompileFor({"seq", 1, 8000}).status().message(),
+              testing::ContainsRegex("the workspace of .*: 2[0-9]+ bytes, a 32-bit target"));
+}
+
 TEST_F(OpenLengths, ErrorsOfTheFileAtOtherLengthsAreReturned) {
   const auto read = [&](std::int64_t length) {
     return length < 10 ? Result<Graph>(At(length)) : InvalidArgument("no such node");
