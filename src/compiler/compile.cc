@@ -121,12 +121,22 @@ struct LargestWorkspace {
 /// Errors: those of WorkspaceOf.
 Result<LargestWorkspace> FindLargestWorkspace(const Plan& plan, int threads) {
   LargestWorkspace largest;
-  for (const PlanStep& step : plan.steps) {
-    const KernelStep* kernel = step.kernel();
-    if (kernel == nullptr) continue;
-    TW_ASSIGN_OR_RETURN(const auto workspace, WorkspaceOf(plan.KernelOf(*kernel)));
+  const auto add = [&](const PlanStep& step, const Program& kernel) -> Status {
+    TW_ASSIGN_OR_RETURN(const auto workspace, WorkspaceOf(kernel));
     const std::int64_t bytes = workspace.bytes + threads * workspace.bytes_per_thread;
     if (bytes > largest.bytes) largest = {step.node, bytes};
+    return Status();
+  };
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const PlanStep& step = plan.steps[i];
+    if (step.kernel() == nullptr) continue;
+    if (!plan.open) {
+      TW_RETURN_IF_ERROR(add(step, plan.KernelOf(*step.kernel())));
+      continue;
+    }
+    for (const int kernel : plan.open->steps[i].kernels) {
+      TW_RETURN_IF_ERROR(add(step, plan.open->kernels[static_cast<std::size_t>(kernel)]));
+    }
   }
   return largest;
 }
@@ -146,8 +156,11 @@ Status CheckSizes(const Plan& plan, const Target& target, const CodeTraits& trai
   if (traits.pointer_bits > 32) return Status();
   for (const PlanStep& step : plan.steps) {
     for (const int buffer : step.buffers) {
-      TW_RETURN_IF_ERROR(CheckBytes("a tensor of " + plan.graph.OriginOrName(step.node),
-                                    plan.buffers[static_cast<std::size_t>(buffer)].bytes));
+      const auto number = static_cast<std::size_t>(buffer);
+      const bool grows = plan.open && plan.open->has_entries[number];
+      TW_RETURN_IF_ERROR(
+          CheckBytes("a tensor of " + plan.graph.OriginOrName(step.node),
+                     plan.buffers[number].bytes * (grows ? plan.open->range.most : 1)));
     }
   }
   TW_RETURN_IF_ERROR(CheckBytes("the constants", plan.constant_bytes));
@@ -501,7 +514,12 @@ Result<PartitionedGraph> PartitionFor(Graph graph, const CompileOptions& options
   if (!options.open || options.open->sequence == nullptr) {
     return Partition(std::move(graph), options.target, options.fuse_residuals);
   }
-  return options.open->sequence->At(1, std::numeric_limits<std::int64_t>::max());
+  TW_ASSIGN_OR_RETURN(auto network,
+                      options.open->sequence->At(1, std::numeric_limits<std::int64_t>::max()));
+  network.graph.name = std::move(graph.name);
+  network.graph.notes = std::move(graph.notes);
+  network.graph.binding_options = std::move(graph.binding_options);
+  return network;
 }
 
 /// Compiles and checks the models of a library.

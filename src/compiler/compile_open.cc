@@ -20,11 +20,12 @@ Result<OpenDimension> FindOpenDimension(const Graph& entry, const ReadAtSize& re
     return open;
   }
   if (entries.status().code() != StatusCode::kUnsupported) return entries.status();
-  auto sequence = FindSequence(read, range, options.target, options.fuse_residuals);
-  if (sequence.status().code() == StatusCode::kUnsupported) return sequence.status();
-  if (!sequence.ok() || sequence->attention.empty()) return entries.status();
-  open.axes = sequence->axes;
-  open.sequence = std::make_shared<const SequenceNetwork>(*std::move(sequence));
+  if (range.most < kFewestLengths) return entries.status();
+  TW_ASSIGN_OR_RETURN(auto sequence,
+                      FindSequence(read, range, options.target, options.fuse_residuals));
+  if (sequence.attention.empty()) return entries.status();
+  open.axes = sequence.axes;
+  open.sequence = std::make_shared<const SequenceNetwork>(std::move(sequence));
   return open;
 }
 

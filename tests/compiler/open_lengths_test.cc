@@ -9,6 +9,7 @@
 #include "src/compiler/check/verify.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/open/sequence.h"
+#include "src/templates/attention_schedule.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/compiler/library_fixture.h"
 
@@ -20,15 +21,19 @@ using testing::HasSubstr;
 // The packed keys of a few blocks of positions are local, those of more are not.
 constexpr std::int64_t kWidth = 64, kHeads = 2, kMaxLength = 75;
 
-/// Variants of the network, each with something that a library cannot have.
+/// Variants of the network: some that a library can have, then each with something that it cannot.
 enum class Variant : std::uint8_t {
   kEncoder,
+  kGains,           ///< constants with one element for each position, before and after products
+  kHeadsAsOutputs,  ///< what the attention reads is also an output
   kSumOfScores,     ///< divided by their sum before the softmax
   kChangedChances,  ///< multiplied after the softmax
   kMean,            ///< over all positions, at the end
   kBiases,          ///< a constant for each pair of positions
   kOnes,            ///< one number for all keys, with an element for each
   kMaskOfKeys,      ///< an input that the attention reads directly
+  kRowsAsHeads,     ///< heads are runs of positions, without a transposition
+  kReversedKeys,    ///< keys and values from the last position to the first
 };
 
 /// Builder of an encoder for sequences of one length.
@@ -38,18 +43,26 @@ class EncoderAt {
 
   Graph Run() {
     graph_.name = "encoder";
+    graph_.binding_options = {"--dim seq=" + std::to_string(length_)};
     const int words = graph_.AddInput("words", {{1, length_, kWidth}, kFloat32});
     const int mask = graph_.AddInput("mask", {{1, length_}, kFloat32});
-    const int x = Op("placed", OpKind::kAdd, {words, Table("places", {1, length_, kWidth}, 1)});
+    int x = Op("placed", OpKind::kAdd, {words, Table("places", {1, length_, kWidth}, 1)});
+    if (variant_ == Variant::kGains) {
+      x = Op("gained", OpKind::kMul, {x, Table("gain", {1, length_, 1}, 1)});
+    }
     const int unseen = Op("unseen", OpKind::kSub, {Scalar("one", 1), mask});
     const int bias = Op("bias", OpKind::kMul, {unseen, Scalar("lowest", -100)});
     int y = Normalized("norm1", Op("sum1", OpKind::kAdd, {Attention(x, bias), x}));
-    const int wide = Dense("wide", Reshaped("rows", y, {length_, kWidth}), 2 * kWidth, kWidth);
+    int wide = Dense("wide", Reshaped("rows", y, {length_, kWidth}), 2 * kWidth, kWidth);
+    if (variant_ == Variant::kGains) {
+      wide = Op("wide_gained", OpKind::kMul, {wide, Table("gain_of_rows", {length_, 1}, 2)});
+    }
     const int narrow = Dense("narrow", Op("gelu", OpKind::kTanh, {wide}), kWidth, 2 * kWidth);
     const int back = Reshaped("back", narrow, {1, length_, kWidth});
     y = Normalized("norm2", Op("sum2", OpKind::kAdd, {back, y}));
     if (variant_ == Variant::kMean) y = Mean("mean", y, 1);
-    graph_.SetOutputs({y});
+    outputs_.insert(outputs_.begin(), y);
+    graph_.SetOutputs(outputs_);
     return std::move(graph_);
   }
 
@@ -85,6 +98,17 @@ class EncoderAt {
     op.attributes.axes = std::move(axes);
     return Op(name, std::move(op), {x});
   }
+  /// x from the last element of a dimension to the first.
+  int Reversed(const std::string& name, int x, std::size_t axis) {
+    Operator op{OpKind::kSlice, {}};
+    op.attributes.end = graph_.node(x).type.shape;
+    op.attributes.begin.assign(op.attributes.end.size(), 0);
+    op.attributes.steps.assign(op.attributes.end.size(), 1);
+    op.attributes.begin[axis] = op.attributes.end[axis] - 1;
+    op.attributes.end[axis] = -1;
+    op.attributes.steps[axis] = -1;
+    return Op(name, std::move(op), {x});
+  }
   int Mean(const std::string& name, int x, std::int64_t axis) {
     Operator op{OpKind::kReduceMean, {}};
     op.attributes.axes = {axis};
@@ -106,14 +130,22 @@ class EncoderAt {
   }
   int Heads(const std::string& name, int x, std::vector<std::int64_t> axes) {
     constexpr std::int64_t kEach = kWidth / kHeads;
-    const int parts =
-        Reshaped(name + "_parts", Dense(name, x, kWidth, kWidth), {length_, kHeads, kEach});
+    const int all = Dense(name, x, kWidth, kWidth);
+    if (variant_ == Variant::kHeadsAsOutputs) outputs_.push_back(all);
+    if (variant_ == Variant::kRowsAsHeads && name == "q") {
+      return Reshaped(name + "_parts", all, {kHeads, length_, kEach});
+    }
+    const int parts = Reshaped(name + "_parts", all, {length_, kHeads, kEach});
     return Turned(name + "_turned", parts, std::move(axes));
   }
   int Attention(int x, int bias) {
     const int rows = Reshaped("x_rows", x, {length_, kWidth});
-    const int q = Heads("q", rows, {1, 0, 2}), k = Heads("k", rows, {1, 0, 2});
-    const int v = Heads("v", rows, {1, 2, 0});
+    const int q = Heads("q", rows, {1, 0, 2});
+    int k = Heads("k", rows, {1, 0, 2}), v = Heads("v", rows, {1, 2, 0});
+    if (variant_ == Variant::kReversedKeys) {
+      k = Reversed("k_reversed", k, 1);
+      v = Reversed("v_reversed", v, 2);
+    }
     int scores = Op("scores", OpKind::kBatchMatmul, {q, k});
     scores = Op("scaled", OpKind::kMul, {scores, Scalar("scale", 0.25)});
     scores = Op("masked", OpKind::kAdd, {scores, Reshaped("bias3", bias, {1, 1, length_})});
@@ -146,6 +178,7 @@ class EncoderAt {
   Graph graph_;
   std::int64_t length_;
   Variant variant_;
+  std::vector<int> outputs_;  // besides the result
 };
 
 class OpenLengths : public Library {
@@ -163,19 +196,33 @@ class OpenLengths : public Library {
     return compiled.status().message();
   }
   /// Compares the outputs of a library with those of the reference for the model of that length.
-  static void ExpectRight(ModelLibrary& library, std::int64_t length) {
+  static void ExpectRight(ModelLibrary& library, std::int64_t length,
+                          Variant variant = Variant::kEncoder) {
     SCOPED_TRACE(length);
-    const Graph graph = At(length);
+    const Graph graph = At(length, variant);
     ASSERT_TRUE(library.SetSize("seq", length).ok());
     const std::vector<Tensor> inputs = Inputs(graph);
     const auto outputs = library.Run(inputs);
     ASSERT_TRUE(outputs.ok()) << outputs.status().message();
     const auto expected = EvaluateGraph(graph, inputs, KeepValues::kOutputs, 1);
     ASSERT_TRUE(expected.ok()) << expected.status().message();
-    ASSERT_EQ((*outputs)[0].shape(), (*expected)[0].shape());
-    const Comparison comparison = Compare((*outputs)[0], (*expected)[0], 1e-4);
-    EXPECT_TRUE(comparison.ok) << "element " << comparison.first_bad << ", error "
-                               << comparison.max_abs_error;
+    ASSERT_EQ(outputs->size(), expected->size());
+    for (std::size_t i = 0; i < expected->size(); ++i) {
+      ASSERT_EQ((*outputs)[i].shape(), (*expected)[i].shape());
+      const Comparison comparison = Compare((*outputs)[i], (*expected)[i], 1e-4);
+      EXPECT_TRUE(comparison.ok) << "output " << i << ", element " << comparison.first_bad
+                                 << ", error " << comparison.max_abs_error;
+    }
+  }
+  /// Compiles a variant and compares a few lengths.
+  void ExpectVariantRight(SizeRange range, Variant variant) const {
+    const auto compiled = CompileFor(range, variant);
+    ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+    auto library = ModelLibrary::Open(Path("open.so"));
+    ASSERT_TRUE(library.ok()) << library.status().message();
+    for (std::int64_t length : {std::int64_t{1}, std::int64_t{2}, std::int64_t{33}, range.most}) {
+      ExpectRight(*library, length, variant);
+    }
   }
   void ExpectAllLengthsRight(const std::string& target) {
     options_.target = *Target::Parse(target);
@@ -193,6 +240,40 @@ class OpenLengths : public Library {
 
 TEST_F(OpenLengths, ResultsOfEveryLengthAreTheReferences) { ExpectAllLengthsRight("native"); }
 TEST_F(OpenLengths, ThreadsShareHeadsAndRows) { ExpectAllLengthsRight("native -num-threads=2"); }
+
+TEST_F(OpenLengths, ConstantsMayHaveOneElementForEachPosition) {
+  ExpectVariantRight({"seq", 1, kMaxLength}, Variant::kGains);
+}
+
+// The programs that the attention's kernel is made of have more positions than the range.
+TEST_F(OpenLengths, ConstantsOfPositionsEndWithTheRange) {
+  options_.target = *Target::Parse("llvm -mcpu=haswell");
+  options_.check = CheckLevel::kNone;
+  const auto compiled = CompileFor({"seq", 1, 40}, Variant::kGains);
+  EXPECT_TRUE(compiled.ok()) << compiled.status().message();
+}
+
+TEST_F(OpenLengths, WhatTheAttentionReadsMayBeAnOutput) {
+  ExpectVariantRight({"seq", 1, kMaxLength}, Variant::kHeadsAsOutputs);
+}
+
+TEST_F(OpenLengths, TheHeaderStatesTheRange) {
+  const auto compiled = CompileFor({"seq", 1, kMaxLength});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  EXPECT_THAT(compiled->header, HasSubstr("Read with --dim seq=1..75"));
+  EXPECT_THAT(compiled->header, testing::Not(HasSubstr("--dim seq=73")));
+}
+
+// Kernels are made for at least seven blocks of positions, and a compiler may read ahead there.
+TEST_F(OpenLengths, TheArenaHasRoomForWhatKernelsMayRead) {
+  const auto few = CompileFor({"seq", 1, 3});
+  ASSERT_TRUE(few.ok()) << few.status().message();
+  std::int64_t bytes_of_position = 0;
+  options_.change_plan = [&](const Plan& plan) { bytes_of_position = plan.arena_bytes; };
+  const auto again = CompileFor({"seq", 1, 3});
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_GE(few->arena_bytes, 7 * OpenAttentionBlock(options_.target) * bytes_of_position);
+}
 
 TEST_F(OpenLengths, OperatorsAgreeWithTheReferenceAtALength) {
   ASSERT_TRUE(CompileFor({"seq", 1, kMaxLength}).ok());
@@ -228,6 +309,49 @@ TEST_F(OpenLengths, OtherLengthsAreRefusedBeforeARun) {
   ExpectRight(*library, 40);
 }
 
+// Layers of few rows have kernels for blocks of one to eight positions. That of five is broken
+// here.
+TEST_F(OpenLengths, LengthsOfAllKernelsAreChecked) {
+  bool broken = false;
+  options_.change_plan = [&](Plan& plan) {
+    for (PlanStep& step : plan.steps) {
+      auto* call = std::get_if<KernelStep>(&step.action);
+      if (call == nullptr) continue;
+      for (BlockKernel& block : call->blocks) {
+        if (block.entries != 5) continue;
+        block.program.body = MakeBlock({});
+        broken = true;
+      }
+    }
+  };
+  const auto compiled = CompileFor({"seq", 1, 6});
+  ASSERT_TRUE(broken);
+  EXPECT_EQ(compiled.status().code(), StatusCode::kInternal);
+  EXPECT_THAT(compiled.status().message(), HasSubstr("with seq = 5"));
+}
+
+TEST_F(OpenLengths, AttentionOfTooManyKeysIsRefused) {
+  EXPECT_THAT(CompileFor({"seq", 1, 8200}).status().message(),
+              HasSubstr("attention that has no schedule for any length (it needs"));
+}
+
+// Each thread packs the keys and values of a head.
+TEST_F(OpenLengths, TheWorkspaceOfTheMostPositionsMustFitPointersOf32Bits) {
+  options_.target = *Target::Parse("llvm -mtriple=armv7l-linux-gnueabihf -num-threads=1024");
+  options_.runtime_path = "/dev/null";  // so that the test needs no cross compiler
+  EXPECT_THAT(CompileFor({"seq", 1, 8000}).status().message(),
+              testing::ContainsRegex("the workspace of .*: 2[0-9]+ bytes, a 32-bit target"));
+}
+
+TEST_F(OpenLengths, ErrorsOfTheFileAtOtherLengthsAreReturned) {
+  const auto read = [&](std::int64_t length) {
+    return length < 10 ? Result<Graph>(At(length)) : InvalidArgument("no such node");
+  };
+  const Status status =
+      CompileOpen(At(1), read, {"seq", 1, kMaxLength}, options_, Path("open.so")).status();
+  EXPECT_EQ(status.message(), "no such node");
+}
+
 TEST_F(OpenLengths, RangesOfTwoLengthsAreRefused) {
   EXPECT_EQ(CompileFor({"seq", 1, 2}).status().code(), StatusCode::kUnsupported);
 }
@@ -239,6 +363,10 @@ TEST_F(OpenLengths, OperatorsAcrossPositionsAreRefusedByName) {
   EXPECT_THAT(RefusalOf(Variant::kMean), HasSubstr("mean joins its entries"));
   EXPECT_THAT(RefusalOf(Variant::kOnes), HasSubstr("reads other values with other lengths"));
   EXPECT_THAT(RefusalOf(Variant::kMaskOfKeys), HasSubstr("reads an input of the model"));
+  EXPECT_THAT(RefusalOf(Variant::kRowsAsHeads),
+              HasSubstr("attention that moves positions (reshape of "));
+  EXPECT_THAT(RefusalOf(Variant::kReversedKeys),
+              HasSubstr("attention that moves positions (slice of "));
   EXPECT_THAT(RefusalOf(Variant::kBiases), HasSubstr("biases is a constant that depends on it"));
 }
 

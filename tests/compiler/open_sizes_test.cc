@@ -103,6 +103,49 @@ TEST_F(OpenSizes, OtherSizesAreRefusedBeforeARun) {
   EXPECT_EQ(set_size(nullptr, 8), TW_MODEL_NULL_POINTER);
 }
 
+// Nothing runs, so no CPU needs to have AMX.
+TEST_F(OpenSizes, KernelsOfTilesServeARange) {
+  constexpr char kBytes[] = R"(def @main(%data: Tensor[(N, 64, 8, 8), int8]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(64, 64, 3, 3), int8] */, padding=[1, 1, 1, 1], out_dtype="int32");
+  nn.relu(%0)
+})";
+  options_.target = *Target::Parse("llvm -mcpu=sapphirerapids");
+  options_.check = CheckLevel::kNone;
+  const auto compiled = CompileFor(kBytes, {"N", 1, 8});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  const auto tiled = [](const OperatorReport& report) {
+    return report.template_key.find("amx") != std::string::npos;
+  };
+  EXPECT_TRUE(std::ranges::any_of(compiled->operators, tiled));
+}
+
+// AMX multiplies no less than four rows, so the blocks have another template.
+TEST_F(OpenSizes, LayersOfOneRowHaveBlocksWithoutTiles) {
+  constexpr char kBytes[] = R"(def @main(%data: Tensor[(N, 64), int8]) {
+  nn.dense(%data, meta[relay.Constant][0] /* ty=Tensor[(64, 64), int8] */, out_dtype="int32")
+})";
+  options_.target = *Target::Parse("llvm -mcpu=sapphirerapids");
+  options_.check = CheckLevel::kNone;
+  std::size_t blocks = 0;
+  options_.change_plan = [&](const Plan& plan) {
+    for (const PlanStep& step : plan.steps) {
+      if (step.kernel() != nullptr) blocks += step.kernel()->blocks.size();
+    }
+  };
+  const auto compiled = CompileFor(kBytes, {"N", 1, 64});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  EXPECT_GT(blocks, 1U);
+}
+
+TEST_F(OpenSizes, RefusesWhatPointersOf32BitsCannotReach) {
+  options_.target = *Target::Parse("llvm -mtriple=armv7l-linux-gnueabihf");
+  options_.runtime_path = "/dev/null";  // so that the test needs no cross compiler
+  const auto compiled = CompileFor("def @main(%x: Tensor[(N, 16384), float32]) {\n  nn.relu(%x)\n}",
+                                   {"N", 1, kMaxOpenSize});
+  EXPECT_EQ(compiled.status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(compiled.status().message(), HasSubstr("4294967296 bytes, a 32-bit target"));
+}
+
 TEST_F(OpenSizes, FixedLibrariesHaveNoSize) {
   ASSERT_TRUE(Compile(At(kClassifier, 1), options_, Path("fixed.so")).ok());
   auto library = ModelLibrary::Open(Path("fixed.so"));

@@ -408,14 +408,20 @@ class CheckedRun {
 
 namespace {
 
-/// Returns lengths to check: few positions, and a few more than whole blocks. Longer ones have the
-/// same kernels.
+/// Returns lengths to check: few positions, a few more than whole blocks, and the shortest ones
+/// that choose each kernel. Other ones have the same kernels.
 std::set<std::int64_t> LengthsToCheck(const OpenPlan& open) {
   const std::int64_t block = open.padded_to;
   std::set<std::int64_t> lengths = {1};
   for (const std::int64_t length :
        {std::int64_t{2}, std::int64_t{7}, block, block + 1, 2 * block + block / 2 + 1}) {
     if (length <= open.range.most) lengths.insert(length);
+  }
+  for (const OpenStep& step : open.steps) {
+    std::set<std::uint8_t> chosen;
+    for (std::size_t i = 0; i < step.choice.size(); ++i) {
+      if (chosen.insert(step.choice[i]).second) lengths.insert(static_cast<std::int64_t>(i) + 1);
+    }
   }
   return lengths;
 }

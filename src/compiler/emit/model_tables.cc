@@ -296,10 +296,11 @@ class IrWriter {
   /// Writes the check that all libraries called by kernels, and tile registers, are present.
   void WriteLibraries() {
     std::string asked, last = "null";
-    for (const Program& kernel : plan_.kernels) {
+    const std::vector<Program>& kernels = KernelsOf(plan_);
+    for (const Program& kernel : kernels) {
       if (LibraryCallsOf(kernel.body).empty() && !MultipliesTiles(kernel.body)) continue;
       text_ += fmt::format("declare ptr @{}_prepare(ptr, ptr)\n", kernel.name);
-      const std::size_t i = static_cast<std::size_t>(&kernel - plan_.kernels.data());
+      const std::size_t i = static_cast<std::size_t>(&kernel - kernels.data());
       asked += fmt::format(
           "  %r{0} = call ptr @{1}_prepare(ptr null, ptr null)\n"
           "  %n{0} = icmp eq ptr %r{0}, null\n"

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -90,5 +91,12 @@ struct CompileOptions {
   /// Test hook of the checks: changes the plan before code generation.
   std::function<void(Plan&)> change_plan;
 };
+
+/// Returns the names of the constants with elements for each position of an open sequence.
+inline const std::set<std::string>& TablesOf(const CompileOptions& options) {
+  static const std::set<std::string> none;
+  const bool sequence = options.open && options.open->sequence != nullptr;
+  return sequence ? options.open->sequence->tables : none;
+}
 
 }  // namespace tilewright

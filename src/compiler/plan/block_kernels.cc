@@ -3,12 +3,15 @@
 
 #include "src/compiler/plan/block_kernels.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "src/base/math.h"
 #include "src/schedule/lower/lower.h"
+#include "src/target/library.h"
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"
 
@@ -29,27 +32,6 @@ struct BlockFamily {
   Config config;         ///< its config
   const TemplateEntry* entry = nullptr;
 };
-
-/// Returns none if the layer has no blocks.
-std::optional<BlockFamily> BlockFamilyOf(const Workload& workload, const Epilogue& epilogue,
-                                         bool plain_weight, const CompileOptions& options) {
-  const std::int64_t rows = workload.data.shape.empty() ? 0 : workload.data.shape[0];
-  if (workload.op != OpKind::kDense || plain_weight || rows < 1 || 2 * rows > kMaxRows ||
-      options.open->range.most < 2) {
-    return std::nullopt;
-  }
-  const std::int64_t most = std::min(kMaxRows / rows, options.open->range.most);
-  BlockFamily family;
-  auto choice =
-      ChooseKernel(WithRows(workload, most * rows), epilogue, plain_weight, nullptr, options);
-  if (!choice.ok()) return std::nullopt;
-  family.entry = options.templates->Find(choice->report.template_key);
-  auto config = Config::Parse(choice->report.config);
-  if (family.entry == nullptr || !config.ok()) return std::nullopt;
-  family.largest = *std::move(choice);
-  family.config = *std::move(config);
-  return family;
-}
 
 /// Configs that may belong to the family for this number of rows: the same tile with other rows,
 /// and the default config.
@@ -86,6 +68,55 @@ Result<KernelChoice> BuildBlock(const BlockFamily& family, const Workload& workl
     return choice;
   }
   return Unsupported("no config with the weight of the other blocks");
+}
+
+/// Builds the kernel of the most rows in the default config of the first template that serves both
+/// that many rows and one entry's. chosen: by ChooseKernel.
+std::optional<BlockFamily> DefaultFamily(const Workload& workload, const Workload& largest,
+                                         const Epilogue& epilogue, const OperatorReport& chosen,
+                                         const CompileOptions& options) {
+  const Target& target = options.target;
+  for (const TemplateEntry* entry : options.templates->For(largest, WithoutLibraries(target))) {
+    auto config = entry->default_config(largest, target);
+    if (!config.ok()) continue;
+    auto kernel = ApplyTemplate(*entry, largest, epilogue, target, *config);
+    if (!kernel.ok()) continue;
+    BlockFamily family;
+    family.entry = entry;
+    family.largest.layouts = kernel->layouts;
+    OperatorReport& report = family.largest.report;
+    report.workload_key = chosen.workload_key;
+    report.template_key = entry->key;
+    report.config = config->ToString();
+    report.answer = records::AnswerLevel::kDefault;
+    report.explanation = fmt::format("{}; {} does not serve one entry: default config of {}",
+                                     chosen.explanation, chosen.template_key, entry->key);
+    family.config = *std::move(config);
+    if (BuildBlock(family, workload, epilogue, target).ok()) return family;
+  }
+  return std::nullopt;
+}
+
+/// Returns none if the layer has no blocks.
+std::optional<BlockFamily> BlockFamilyOf(const Workload& workload, const Epilogue& epilogue,
+                                         bool plain_weight, const CompileOptions& options) {
+  const std::int64_t rows = workload.data.shape.empty() ? 0 : workload.data.shape[0];
+  if (workload.op != OpKind::kDense || plain_weight || rows < 1 || 2 * rows > kMaxRows ||
+      options.open->range.most < 2) {
+    return std::nullopt;
+  }
+  const std::int64_t most = std::min(kMaxRows / rows, options.open->range.most);
+  BlockFamily family;
+  const Workload largest = WithRows(workload, most * rows);
+  auto choice = ChooseKernel(largest, epilogue, plain_weight, nullptr, options);
+  if (!choice.ok()) return std::nullopt;
+  family.entry = options.templates->Find(choice->report.template_key);
+  auto config = Config::Parse(choice->report.config);
+  if (family.entry == nullptr || !config.ok()) return std::nullopt;
+  family.largest = *std::move(choice);
+  family.config = *std::move(config);
+  if (BuildBlock(family, workload, epilogue, options.target).ok()) return family;
+  return DefaultFamily(workload, largest, epilogue, family.largest.report, options);
 }
 
 /// Relative time of a block: a register tile of few rows waits for its sums.

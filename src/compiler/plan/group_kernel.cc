@@ -158,8 +158,9 @@ Result<Operator> RewriteInLayout(const Graph& graph, const Node& node,
 /// Lister of a group's operators in its layouts, node by node.
 class GroupLister {
  public:
-  GroupLister(const Graph& graph, const PhysicalLayout& layouts)
-      : graph_(graph), layouts_(layouts) {}
+  GroupLister(const Graph& graph, const PhysicalLayout& layouts,
+              const std::set<std::string>& tables)
+      : graph_(graph), layouts_(layouts), tables_(tables) {}
 
   Status AddNode(int id) {
     const Node& node = graph_.node(id);
@@ -208,10 +209,12 @@ class GroupLister {
     return MemoryShape(type, layouts_);
   }
 
-  /// Returns a constant of one element, whose value goes into the code; null for others.
+  /// Returns a constant of one element, whose value goes into the code; null for others. A table
+  /// has one element for each position.
   const Tensor* ContentsOfScalar(int id) const {
     const Node& node = graph_.node(id);
     if (node.kind != NodeKind::kConstant || node.type.elements() != 1) return nullptr;
+    if (tables_.contains(node.name)) return nullptr;
     return graph_.Contents(id);
   }
 
@@ -240,6 +243,7 @@ class GroupLister {
 
   const Graph& graph_;
   const PhysicalLayout& layouts_;
+  const std::set<std::string>& tables_;
   GroupKernel kernel_;
   std::map<int, int> values_;    // of the group's nodes so far
   std::vector<int> parameters_;  // values of the kernel's inputs
@@ -248,8 +252,8 @@ class GroupLister {
 }  // namespace
 
 Result<GroupKernel> ListGroup(const Graph& graph, const FusedGroup& group,
-                              const PhysicalLayout& layouts) {
-  GroupLister lister(graph, layouts);
+                              const PhysicalLayout& layouts, const std::set<std::string>& tables) {
+  GroupLister lister(graph, layouts, tables);
   for (int id : group.nodes) TW_RETURN_IF_ERROR(lister.AddNode(id));
   return lister.Take();
 }

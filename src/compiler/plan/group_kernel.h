@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "src/compiler/plan/physical_layout.h"
@@ -25,10 +27,11 @@ struct GroupKernel {
   std::vector<GroupInput> inputs;
 };
 
+/// tables: names of constants that are never part of the code, also with one element.
 /// Errors: kUnsupported if the group cannot work in these layouts (every group can in the logical
 /// one).
 Result<GroupKernel> ListGroup(const Graph& graph, const FusedGroup& group,
-                              const PhysicalLayout& layouts);
+                              const PhysicalLayout& layouts, const std::set<std::string>& tables);
 
 /// Group of operators as a workload.
 struct GroupTask {

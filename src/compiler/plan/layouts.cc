@@ -230,7 +230,7 @@ class LayoutProblem {
 
   /// Errors: those of ListGroup.
   Result<Mode> ModeIn(const FusedGroup& group, const PhysicalLayout& layouts) const {
-    TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, layouts));
+    TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, layouts, TablesOf(options_)));
     Mode mode;
     mode.works_in = layouts;
     for (const GroupInput& input : kernel.inputs) AddWanted(mode, input.node, input.layouts);

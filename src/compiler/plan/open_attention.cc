@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "src/base/math.h"
+#include "src/base/printable.h"
 #include "src/ir/open_loop.h"
 #include "src/ir/visit.h"
 #include "src/schedule/lower/lower.h"
@@ -156,6 +157,52 @@ bool MovesOnly(OpKind kind) {
          kind == OpKind::kIdentity;
 }
 
+/// Returns the dimensions that depend on the number of positions, by the types for two numbers.
+std::vector<std::size_t> GrowingDimensions(const TensorType& small, const TensorType& large) {
+  std::vector<std::size_t> growing;
+  for (std::size_t i = 0; i < small.shape.size(); ++i) {
+    if (small.shape[i] != large.shape[i]) growing.push_back(i);
+  }
+  return growing;
+}
+
+/// Returns true if a reshape or slice leaves each element at its positions. Its attributes are
+/// linear in their number, so two numbers decide.
+bool KeepsPositions(const Graph& small, const Graph& large, int id) {
+  const Node &node = small.node(id), &more = large.node(id);
+  const TensorType &from = small.node(node.inputs[0]).type, &to = node.type;
+  const TensorType &more_from = large.node(more.inputs[0]).type, &more_to = more.type;
+  const auto before = GrowingDimensions(from, more_from), after = GrowingDimensions(to, more_to);
+  if (before.size() != after.size()) return false;
+  const auto outside = [](const TensorType& type, std::size_t dimension) {
+    return Product({type.shape.begin(), type.shape.begin() + static_cast<int>(dimension)});
+  };
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const std::size_t a = before[i], b = after[i];
+    if (from.shape[a] != to.shape[b] || more_from.shape[a] != more_to.shape[b]) return false;
+    if (node.op.kind == OpKind::kSlice) {
+      if (a != b || node.op.attributes.steps[a] != 1) return false;
+    } else if (outside(from, a) != outside(to, b)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Checks that an element of a position is at the index of the position in every tensor of the
+/// group: the kernel computes more positions than there are.
+Status CheckMoves(const SequenceNetwork& network, const FusedGroup& group) {
+  const Graph &small = network.small.graph, &large = network.large.graph;
+  for (int id : group.nodes) {
+    const OpKind kind = small.node(id).op.kind;
+    if (kind != OpKind::kReshape && kind != OpKind::kSlice) continue;
+    if (KeepsPositions(small, large, id)) continue;
+    return Unsupported(fmt::format("moves positions ({} of {})", OpName(kind),
+                                   Printable(small.DescribeOrigin(id))));
+  }
+  return Status();
+}
+
 /// Checks that keys reach the result by a softmax along the last dimension alone, so that one with
 /// a score of minus infinity has no influence.
 Status CheckSoftmax(const Graph& graph, const FusedGroup& group) {
@@ -196,9 +243,10 @@ class LengthPrograms {
       : network_(network), group_(group), inputs_(inputs), target_(target) {}
 
   Result<Program> At(std::int64_t positions) {
-    constexpr std::int64_t kScalars = 64;  // elements of constants that are part of the code
-    TW_ASSIGN_OR_RETURN(const auto sized, network_.At(positions, kScalars));
-    TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(sized.graph, group_, PhysicalLayout()));
+    constexpr std::int64_t kScalar = 1;  // elements of constants that are part of the code
+    TW_ASSIGN_OR_RETURN(const auto sized, network_.At(positions, kScalar));
+    TW_ASSIGN_OR_RETURN(auto kernel,
+                        ListGroup(sized.graph, group_, PhysicalLayout(), network_.tables));
     const auto same = [](const GroupInput& a, const GroupInput& b) { return a.node == b.node; };
     if (!std::ranges::equal(kernel.inputs, inputs_, same)) {
       return Unsupported("reads other values with other lengths");
@@ -207,7 +255,11 @@ class LengthPrograms {
     macs_ = compute.macs;
     const Buffer length = MakeBuffer("length", kInt64, {1});
     const auto schedule = OpenAttentionSchedule(std::move(compute), length, positions, target_);
-    if (!schedule) return Unsupported("has no schedule for any length");
+    if (!schedule) {
+      return Unsupported(
+          "has no schedule for any length (it needs two products of float32, and a head whose "
+          "scores of a few rows, keys and values fit caches with the largest length)");
+    }
     return Lower(*schedule, "kernel");
   }
   /// Multiply-accumulates of the last program.
@@ -256,6 +308,7 @@ Result<OpenAttentionKernel> OpenAttention(const SequenceNetwork& network, const 
                                           const Target& target) {
   constexpr std::int64_t kFewBlocks = 3, kChecked = 2, kMostBlocks = kFewBlocks + kChecked + 2;
   TW_RETURN_IF_ERROR(CheckSoftmax(network.small.graph, group));
+  TW_RETURN_IF_ERROR(CheckMoves(network, group));
   const std::int64_t block = OpenAttentionBlock(target);
   const std::int64_t most = std::max(kMostBlocks, CeilDiv(network.range.most, block));
   LengthPrograms programs(network, group, inputs, target);

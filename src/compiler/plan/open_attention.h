@@ -23,8 +23,9 @@ struct OpenAttentionKernel {
 /// computes a number of iterations or an integer from the number of blocks.
 ///
 /// group: attention of the network. inputs: those of its kernel for one position.
-/// Errors: kUnsupported if the group is not attention that OpenAttentionSchedule takes, or if the
-/// programs differ in more than integers that are linear in the number of blocks.
+/// Errors: kUnsupported if the group is not attention that OpenAttentionSchedule takes, if it moves
+/// elements from one position to another, or if the programs differ in more than integers that are
+/// linear in the number of blocks.
 Result<OpenAttentionKernel> OpenAttention(const SequenceNetwork& network, const FusedGroup& group,
                                           const std::vector<GroupInput>& inputs,
                                           const Target& target);

@@ -136,6 +136,7 @@ class OpenPlanner {
       }
     }
     open_.padded_to = OpenAttentionBlock(plan_.target);
+    open_.least_room = std::max(open_.least_room, positions);
     open.kernels.push_back(AddProgram(step, program, 1));
     return Status();
   }

@@ -294,7 +294,7 @@ Status PlanBuilder::AddUnanchored(const FusedGroup& given) {
 Status PlanBuilder::AddUnanchoredIn(const FusedGroup& group, const PhysicalLayout& layouts) {
   TW_ASSIGN_OR_RETURN(auto in_place, AddInPlace(group, layouts));
   if (in_place) return Status();
-  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, layouts));
+  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, layouts, TablesOf(options_)));
   TW_ASSIGN_OR_RETURN(auto tuned, AddTuned(group, layouts, kernel));
   if (tuned) return Status();
   TW_ASSIGN_OR_RETURN(auto compute, DefineList(kernel.operators));
@@ -358,7 +358,7 @@ Status PlanBuilder::AddListed(const FusedGroup& group, const PhysicalLayout& lay
 }
 
 Status PlanBuilder::AddAttention(const FusedGroup& group) {
-  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, PhysicalLayout()));
+  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, PhysicalLayout(), TablesOf(options_)));
   TW_ASSIGN_OR_RETURN(auto compute, DefineList(kernel.operators));
   PlanStep step;
   step.report.op = "attention";
@@ -372,7 +372,7 @@ Status PlanBuilder::AddAttention(const FusedGroup& group) {
 }
 
 Status PlanBuilder::AddOpenAttention(const FusedGroup& group) {
-  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, PhysicalLayout()));
+  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, PhysicalLayout(), TablesOf(options_)));
   TW_ASSIGN_OR_RETURN(auto any_length, OpenAttention(*options_.open->sequence, group, kernel.inputs,
                                                      options_.target));
   TW_ASSIGN_OR_RETURN(auto compute, DefineList(kernel.operators));
@@ -442,15 +442,16 @@ Status PlanBuilder::AddCopy(int node, int from, int to) {
 }
 
 /// Moves the model's outputs to the caller's memory. Adds a copy only for an output that is an
-/// input or a constant, is part of another buffer, has parts itself, or is listed twice.
+/// input or a constant, is part of another buffer, has parts itself, is listed twice, or has room
+/// for whole blocks of positions, which the caller's memory has not.
 Status PlanBuilder::FinishOutputs() {
   for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
     const int node = graph_.outputs()[i];
     TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(node, PhysicalLayout()));
     PlanBuffer& memory = plan_.buffers[static_cast<std::size_t>(buffer)];
     const bool padded = std::ranges::any_of(plan_.steps, [&](const PlanStep& step) {
-      return step.buffers.back() == buffer && step.kernel() != nullptr &&
-             step.kernel()->any_length.has_value();
+      return step.kernel() != nullptr && step.kernel()->any_length.has_value() &&
+             std::ranges::find(step.buffers, buffer) != step.buffers.end();
     });
     if (memory.space == BufferSpace::kArena && memory.whole < 0 && !HasParts(buffer) && !padded) {
       memory.space = BufferSpace::kOutput;

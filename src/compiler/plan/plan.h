@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -107,6 +108,8 @@ struct OpenPlan {
   std::vector<bool> has_entries;  ///< by buffer of the plan: it is larger by each entry
   /// Tensors in the arena have room for a multiple of this many entries.
   std::int64_t padded_to = 1;
+  /// Kernels may be given tensors in the arena as if they had this many entries.
+  std::int64_t least_room = 1;
 };
 
 /// A model as kernels, memory and a list of steps: the input of code generation.
@@ -128,7 +131,8 @@ struct Plan {
 
   /// Returns the bytes of the arena for the largest size.
   std::int64_t MostArenaBytes() const {
-    return arena_bytes * (open ? RoundUp(open->range.most, open->padded_to) : 1);
+    if (!open) return arena_bytes;
+    return arena_bytes * std::max(RoundUp(open->range.most, open->padded_to), open->least_room);
   }
 
   const Program& KernelOf(const KernelStep& step) const {

@@ -30,7 +30,7 @@ Result<bool> PlanBuilder::AddInPlace(const FusedGroup& group, const PhysicalLayo
   // Parts of values of several entries are no ranges of bytes.
   if (!device_.machine_code || group.nodes.size() != 1 || options_.open) return false;
   if (kind != OpKind::kConcat && kind != OpKind::kSlice) return false;
-  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, layouts));
+  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, layouts, TablesOf(options_)));
   return kind == OpKind::kConcat ? JoinInPlace(group, layouts, kernel)
                                  : SliceInPlace(group, layouts, kernel);
 }

@@ -90,8 +90,7 @@ int PlanBuilder::AddConstant(const std::string& key, Tensor contents) {
 }
 
 bool PlanBuilder::IsTable(int node) const {
-  return options_.open && options_.open->sequence != nullptr &&
-         options_.open->sequence->tables.contains(graph_.node(node).name);
+  return TablesOf(options_).contains(graph_.node(node).name);
 }
 
 void PlanBuilder::Store(int node, const PhysicalLayout& layouts, int buffer) {

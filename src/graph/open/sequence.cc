@@ -58,9 +58,8 @@ Result<PartitionedGraph> SequenceNetwork::At(std::int64_t size, std::int64_t max
 
 Result<SequenceNetwork> FindSequence(const ReadAtSize& read, const SizeRange& range,
                                      const Target& target, bool fuse_residuals) {
-  constexpr std::int64_t kFewest = 3;
   const std::string option = "--dim " + range.ToString();
-  if (range.most < kFewest) {
+  if (range.most < kFewestLengths) {
     return InvalidArgument(option + ": lengths of a sequence, expected some above 2");
   }
   SequenceNetwork found;

@@ -32,14 +32,17 @@ struct SequenceNetwork {
   Result<PartitionedGraph> At(std::int64_t size, std::int64_t max_elements) const;
 };
 
+/// Least of the largest lengths that FindSequence takes: a line needs two lengths and a check.
+inline constexpr std::int64_t kFewestLengths = 3;
+
 /// Finds the attention of a network, and proves that its other operators compute each position of
 /// the dimension by itself (EntriesOf), for all sizes of the range: what the file contains is
 /// linear in the size.
 ///
 /// read: reads the model file. Without attention nothing is proved, and `axes` and `tables` are
-/// empty. Errors: kInvalidArgument unless the largest size is at least 3; those of `read`,
-/// Partition, Resized and EntriesOf; kUnsupported if the network is optimized to other operators
-/// for other sizes.
+/// empty. Errors: kInvalidArgument unless the largest size is at least kFewestLengths; those of
+/// `read`, Partition, Resized and EntriesOf; kUnsupported if the network is optimized to other
+/// operators for other sizes.
 Result<SequenceNetwork> FindSequence(const ReadAtSize& read, const SizeRange& range,
                                      const Target& target, bool fuse_residuals);
 
