@@ -114,14 +114,15 @@ struct BrokenDriver {
 TEST_F(OpenClLibraryOnDevice, AFaultOfTheDriverIsAnErrorAndTheNextRunWorks) {
   const BrokenDriver drivers[] = {
       {"platform", StatusCode::kNotFound, "no OpenCL device 0, there are 0"},
+      {"devices", StatusCode::kUnavailable, "clGetDeviceIDs: out of host memory (-6)"},
       {"groups", StatusCode::kUnsupported, "has work groups of at most 1 items, the model's code"},
       {"alignment", StatusCode::kUnsupported, "has parts of buffers at multiples of 8192 bytes"},
       {"build@1", StatusCode::kUnavailable,
        "clBuildProgram: build program failure (-11): a line of the stand-in's compiler"},
       {"memory", StatusCode::kUnavailable, "memory object allocation failure (-4)"},
-      {"resources@1", StatusCode::kUnavailable, "out of resources (-5)"},
-      {"event@1", StatusCode::kUnavailable, "out of resources (-5)"},
-      {"lost@1", StatusCode::kUnavailable, "device not available (-2)"}};
+      {"resources@1", StatusCode::kUnavailable, ": clEnqueueNDRangeKernel: out of resources (-5)"},
+      {"event@1", StatusCode::kUnavailable, ": execution: out of resources (-5)"},
+      {"lost@1", StatusCode::kUnavailable, ": clEnqueueNDRangeKernel: device not available (-2)"}};
   for (const BrokenDriver& driver : drivers) {
     auto model = ModelLibrary::Open(path());
     ASSERT_TRUE(model.ok()) << model.status().message();
