@@ -45,7 +45,8 @@ struct TwGpuDevice {
   int64_t constant_count;
   TwClPart* parts; /* sub-buffers */
   int64_t part_count;
-  TwClLaunch* launches;  /* of all steps, in order */
+  TwClLaunch* launches; /* of all steps, in order */
+  int64_t launch_count;
   int64_t* first_launch; /* of each step, and the end */
   TwClEvent* events;     /* of a run: one per launch or copy */
   int64_t event_count;

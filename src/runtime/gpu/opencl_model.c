@@ -195,6 +195,7 @@ static int32_t MakeLaunches(const TwGpuModel* gpu, TwGpuDevice* device) {
       device->events == NULL) {
     return TW_MODEL_NO_MEMORY;
   }
+  device->launch_count = launches;
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t first = device->first_launch[i], count = LaunchesOf(gpu, i);
     device->first_launch[i + 1] = first + count;
@@ -230,9 +231,7 @@ static void Close(const TwGpuModel* gpu, TwGpuDevice* device) {
   const TwOpenCl* cl = &device->cl;
   if (device->queue != NULL) (void)cl->Finish(device->queue);
   ReleaseEvents(device);
-  const int64_t launches =
-      device->first_launch != NULL ? device->first_launch[gpu->model.step_count] : 0;
-  for (int64_t i = 0; device->launches != NULL && i < launches; ++i) {
+  for (int64_t i = 0; i < device->launch_count; ++i) {
     if (device->launches[i].kernel != NULL) (void)cl->ReleaseKernel(device->launches[i].kernel);
   }
   for (int64_t i = 0; i < device->part_count; ++i) {
