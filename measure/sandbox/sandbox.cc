@@ -333,10 +333,11 @@ void HideMemory() {
 void HideEnvironment() {
   // Names and beginnings of names.
   constexpr std::string_view kKept[] = {
-      "PATH=",   "HOME=",         "TMPDIR=",       "LANG=",         "TZ=",           "LC_",
-      "LD_",     "XDG_",          "OMP_",          "GOMP_",         "KMP_",          "DNNL_",
-      "ONEDNN_", "CUDA_",         "NVIDIA_",       "__GL_",         "OCL_ICD_",      "POCL_",
-      "QEMU_",   "ASAN_OPTIONS=", "LSAN_OPTIONS=", "TSAN_OPTIONS=", "UBSAN_OPTIONS="};
+      "PATH=", "HOME=",         "TMPDIR=",       "LANG=",         "TZ=",
+      "LC_",   "LD_",           "XDG_",          "OMP_",          "GOMP_",
+      "KMP_",  "DNNL_",         "ONEDNN_",       "CUDA_",         "NVIDIA_",
+      "__GL_", "OCL_ICD_",      "POCL_",         "OPENCL_",       "RUSTICL_",
+      "QEMU_", "ASAN_OPTIONS=", "LSAN_OPTIONS=", "TSAN_OPTIONS=", "UBSAN_OPTIONS="};
   char** last = environ;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view text = *variable;

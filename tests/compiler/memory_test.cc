@@ -38,6 +38,14 @@ TEST(PlanMemory, OverwritesAnOperandThatDies) {
   EXPECT_EQ(plan.buffers[0].offset, plan.buffers[1].offset);
 }
 
+TEST(PlanMemory, OverwritesNoOperandOfAKernelWithRestrictPointers) {
+  Plan plan = PlanOf({1024, 1024}, {Step({0}), Step({0, 1}, {0})});
+  plan.target = *Target::Parse("opencl");
+  PlanMemory(plan);
+  EXPECT_NE(plan.buffers[0].offset, plan.buffers[1].offset);
+  EXPECT_EQ(plan.arena_bytes, 2048);
+}
+
 TEST(PlanMemory, KeepsAnOperandThatIsReadLater) {
   Plan plan = PlanOf({640, 640, 640}, {Step({0}), Step({0, 1}, {0}), Step({0, 1, 2})});
   PlanMemory(plan);

@@ -11,9 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -165,6 +167,25 @@ TEST(Sandbox, NumbersAreThoseOfTheSystemsHeaders) {
     EXPECT_EQ(call.x86_64, known(x86, call.name)) << call.name;
     EXPECT_EQ(call.aarch64, known(generic, call.name)) << call.name;
   }
+}
+
+TEST(Sandbox, KeepsTheVariablesThatChooseOpenClsDevices) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    constexpr const char* kChoose[] = {"OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH", "OPENCL_LAYERS",
+                                       "POCL_DEVICES", "RUSTICL_ENABLE"};
+    for (const char* name : kChoose) ::setenv(name, "of the test", 1);
+    ::setenv("SANDBOX_TEST_SECRET", "of the test", 1);
+    HideEnvironment();
+    const bool kept = std::ranges::all_of(kChoose, [](const char* name) {
+      const char* value = std::getenv(name);
+      return value != nullptr && value == std::string("of the test");
+    });
+    ::_exit(kept && std::getenv("SANDBOX_TEST_SECRET") == nullptr ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)

@@ -83,8 +83,10 @@ bool IsReadOtherwise(const Plan& plan, const std::vector<LiveRange>& live_ranges
   });
 }
 
-/// Lets results reuse the memory of operands whose last use is the same step.
+/// Lets results reuse the memory of operands whose last use is the same step. Not in kernels of
+/// source text: their pointers are restrict, so no two of them may lead to one tensor.
 void ReuseInPlace(const Plan& plan, std::vector<LiveRange>& live_ranges) {
+  if (DeviceTraitsOf(plan.target).grids_are_source) return;
   for (std::size_t step = 0; step < plan.steps.size(); ++step) {
     const PlanStep& s = plan.steps[step];
     const int result = s.buffers.back();

@@ -27,7 +27,7 @@ typedef struct TwClConstant {
 
 typedef struct TwClEvent {
   TwClObject object;
-  const char* name; /* of the kernel */
+  const char* name; /* of the kernel, or the call of a copy */
 } TwClEvent;
 
 struct TwGpuDevice {
@@ -45,7 +45,8 @@ struct TwGpuDevice {
   int64_t constant_count;
   TwClPart* parts; /* sub-buffers */
   int64_t part_count;
-  TwClLaunch* launches;  /* of all steps, in order */
+  TwClLaunch* launches; /* of all steps, in order */
+  int64_t launch_count;
   int64_t* first_launch; /* of each step, and the end */
   TwClEvent* events;     /* of a run: one per launch or copy */
   int64_t event_count;
@@ -55,6 +56,9 @@ struct TwGpuDevice {
 int32_t TwClFail(TwGpuDevice* device, int32_t code, const char* format, ...);
 /** Converts a code of OpenCL, with a message that names the call and the error. */
 int32_t TwClCheck(TwGpuDevice* device, TwClInt code, const char* call);
+
+/** Converts the code of a call for a kernel, with a message that also names the kernel. */
+int32_t TwClCheckKernel(TwGpuDevice* device, TwClInt code, const char* kernel, const char* call);
 
 /** Loads the library, finds the device, checks that it can run the model, and makes context and
  *  queue. */

@@ -108,8 +108,8 @@ static TwClPart Resolve(const TwGpuDevice* device, TwPlace place) {
 
 /* --- arguments --- */
 
-/* Returns the sub-buffer of a part, the same one for equal parts. */
-static int32_t MakePart(TwGpuDevice* device, TwClPart* part) {
+/* Returns the sub-buffer of a part, the same one for equal parts. kernel: name for messages. */
+static int32_t MakePart(TwGpuDevice* device, const char* kernel, TwClPart* part) {
   for (int64_t i = 0; i < device->part_count; ++i) {
     const TwClPart* other = &device->parts[i];
     if (other->base != part->base || other->offset != part->offset || other->bytes != part->bytes) {
@@ -122,7 +122,7 @@ static int32_t MakePart(TwGpuDevice* device, TwClPart* part) {
   const TwClRegion region = {part->offset, part->bytes};
   part->object = device->cl.CreateSubBuffer(part->base, TW_CL_READ_WRITE, TW_CL_BUFFER_REGION,
                                             &region, &error);
-  const int32_t code = TwClCheck(device, error, "clCreateSubBuffer");
+  const int32_t code = TwClCheckKernel(device, error, kernel, "clCreateSubBuffer");
   if (code == 0) device->parts[device->part_count++] = *part;
   return code;
 }
@@ -155,7 +155,7 @@ static int32_t ListArguments(const TwGpuModel* gpu, TwGpuDevice* device, int64_t
       }
     }
     part->bytes = end - part->offset;
-    code = MakePart(device, part);
+    code = MakePart(device, kernel->launches[0].entry, part);
   }
   return code;
 }
@@ -164,11 +164,11 @@ static int32_t MakeKernel(TwGpuDevice* device, TwClObject program, const TwClPar
                           int64_t count, TwClLaunch* made) {
   TwClInt error = 0;
   made->kernel = device->cl.CreateKernel(program, made->launch->entry, &error);
-  int32_t code = TwClCheck(device, error, made->launch->entry);
+  int32_t code = TwClCheckKernel(device, error, made->launch->entry, "clCreateKernel");
   for (int64_t a = 0; code == 0 && a < count; ++a) {
     error = device->cl.SetKernelArg(made->kernel, (TwClUint)a, sizeof(TwClObject),
                                     &arguments[a].object);
-    code = TwClCheck(device, error, "clSetKernelArg");
+    code = TwClCheckKernel(device, error, made->launch->entry, "clSetKernelArg");
   }
   return code;
 }
@@ -195,6 +195,7 @@ static int32_t MakeLaunches(const TwGpuModel* gpu, TwGpuDevice* device) {
       device->events == NULL) {
     return TW_MODEL_NO_MEMORY;
   }
+  device->launch_count = launches;
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t first = device->first_launch[i], count = LaunchesOf(gpu, i);
     device->first_launch[i + 1] = first + count;
@@ -230,9 +231,7 @@ static void Close(const TwGpuModel* gpu, TwGpuDevice* device) {
   const TwOpenCl* cl = &device->cl;
   if (device->queue != NULL) (void)cl->Finish(device->queue);
   ReleaseEvents(device);
-  const int64_t launches =
-      device->first_launch != NULL ? device->first_launch[gpu->model.step_count] : 0;
-  for (int64_t i = 0; device->launches != NULL && i < launches; ++i) {
+  for (int64_t i = 0; i < device->launch_count; ++i) {
     if (device->launches[i].kernel != NULL) (void)cl->ReleaseKernel(device->launches[i].kernel);
   }
   for (int64_t i = 0; i < device->part_count; ++i) {
@@ -323,10 +322,8 @@ static int32_t ReadOutput(const TwGpuModel* gpu, TwGpuDevice* device, int64_t i,
 }
 
 /* Adds the event of a command that was enqueued. */
-static int32_t AddEvent(TwGpuDevice* device, TwClInt error, const char* name) {
-  if (error != 0) return TwClCheck(device, error, name);
+static void AddEvent(TwGpuDevice* device, const char* name) {
   device->events[device->event_count++].name = name;
-  return 0;
 }
 
 /* Enqueues a step. */
@@ -338,7 +335,8 @@ static int32_t EnqueueStep(const TwGpuModel* gpu, TwGpuDevice* device, int64_t i
     const TwClInt error = cl->EnqueueCopyBuffer(device->queue, from.base, to.base, from.offset,
                                                 to.offset, (size_t)step->result_bytes, 0, NULL,
                                                 &device->events[device->event_count].object);
-    return AddEvent(device, error, "clEnqueueCopyBuffer");
+    if (error == 0) AddEvent(device, "clEnqueueCopyBuffer");
+    return TwClCheck(device, error, "clEnqueueCopyBuffer");
   }
   for (int64_t l = device->first_launch[i]; l < device->first_launch[i + 1]; ++l) {
     const TwGpuLaunch* launch = device->launches[l].launch;
@@ -350,8 +348,10 @@ static int32_t EnqueueStep(const TwGpuModel* gpu, TwGpuDevice* device, int64_t i
     const TwClInt error =
         cl->EnqueueNDRangeKernel(device->queue, device->launches[l].kernel, 3, NULL, all, group, 0,
                                  NULL, &device->events[device->event_count].object);
-    const int32_t code = AddEvent(device, error, launch->entry);
-    if (code != 0) return code;
+    if (error != 0) {
+      return TwClCheckKernel(device, error, launch->entry, "clEnqueueNDRangeKernel");
+    }
+    AddEvent(device, launch->entry);
   }
   return 0;
 }
@@ -369,7 +369,9 @@ static int32_t WaitForEvents(TwGpuDevice* device) {
                      device->cl.GetEventInfo(device->events[i].object, TW_CL_EVENT_STATUS,
                                              sizeof state, &state, NULL),
                      "clGetEventInfo");
-    if (code == 0 && state < 0) code = TwClCheck(device, state, device->events[i].name);
+    if (code == 0 && state < 0) {
+      code = TwClCheckKernel(device, state, device->events[i].name, "execution");
+    }
   }
   return code;
 }

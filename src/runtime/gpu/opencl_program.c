@@ -19,13 +19,20 @@ int32_t TwClFail(TwGpuDevice* device, int32_t code, const char* format, ...) {
   return code;
 }
 
+static int32_t StatusOf(TwClInt code) {
+  const int memory = code == TW_CL_NO_MEMORY_FOR_OBJECT || code == TW_CL_INVALID_BUFFER_SIZE;
+  return memory ? TW_MODEL_NO_DEVICE_MEMORY : TW_MODEL_DEVICE_FAILED;
+}
+
 int32_t TwClCheck(TwGpuDevice* device, TwClInt code, const char* call) {
   if (code == 0) return 0;
-  int32_t status = TW_MODEL_DEVICE_FAILED;
-  if (code == TW_CL_NO_MEMORY_FOR_OBJECT || code == TW_CL_INVALID_BUFFER_SIZE) {
-    status = TW_MODEL_NO_DEVICE_MEMORY;
-  }
-  return TwClFail(device, status, "%s: %s (%d)", call, TwOpenClErrorName(code), code);
+  return TwClFail(device, StatusOf(code), "%s: %s (%d)", call, TwOpenClErrorName(code), code);
+}
+
+int32_t TwClCheckKernel(TwGpuDevice* device, TwClInt code, const char* kernel, const char* call) {
+  if (code == 0) return 0;
+  return TwClFail(device, StatusOf(code), "%s: %s: %s (%d)", kernel, call, TwOpenClErrorName(code),
+                  code);
 }
 
 /* --- opening --- */
@@ -46,7 +53,8 @@ static int32_t FindPlace(TwGpuDevice* device, int32_t ordinal) {
   TwOpenClPlace* places = NULL;
   size_t count = 0;
   const char* call = "";
-  int32_t code = TwClCheck(device, TwOpenClPlaces(&device->cl, &places, &count, &call), call);
+  const TwClInt error = TwOpenClPlaces(&device->cl, &places, &count, &call);
+  int32_t code = TwClCheck(device, error, call);
   if (code == 0 && (ordinal < 0 || (size_t)ordinal >= count)) {
     code =
         TwClFail(device, TW_MODEL_NO_DEVICE, "no OpenCL device %d, there are %zu", ordinal, count);
@@ -143,16 +151,14 @@ static void AppendLog(TwGpuDevice* device, TwClObject program) {
 static int32_t BuildKernel(TwGpuDevice* device, const TwGpuKernel* kernel, TwClObject* program) {
   const TwOpenCl* cl = &device->cl;
   TwClInt error = 0;
-  const char* source = kernel->code;
+  const char *source = kernel->code, *name = kernel->launches[0].entry;
   *program = cl->CreateProgramWithSource(device->context, 1, &source, NULL, &error);
-  int32_t code = TwClCheck(device, error, "clCreateProgramWithSource");
+  int32_t code = TwClCheckKernel(device, error, name, "clCreateProgramWithSource");
   if (code != 0) return code;
   error = cl->BuildProgram(*program, 1, &device->place.device,
                            TwOpenClBuildOptions(device->rounds_division), NULL, NULL);
   if (error == 0) return 0;
-  char call[TW_CL_NAME_BYTES];
-  snprintf(call, sizeof call, "%s: clBuildProgram", kernel->launches[0].entry);
-  code = TwClCheck(device, error, call);
+  code = TwClCheckKernel(device, error, name, "clBuildProgram");
   if (error == TW_CL_BUILD_FAILURE) AppendLog(device, *program);
   return code;
 }

@@ -9,7 +9,10 @@
  *   event      its launches fail later          hang       its launches never end
  *   crash      its launches end the process     platform   there is no platform (any source)
  *   groups     a group has one work item        alignment  parts of buffers at multiples of 8 KiB
- */
+ *   kernel     it has no kernel of that name    argument   its kernels take no arguments
+ *   devices    the platforms do not answer      parts      none that begins behind a buffer's start
+ *
+ * FaultOpenClObjects() returns the number of objects that were made and not released. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,6 +30,7 @@
 enum {
   kMax = 4096,
   kLost = -2,
+  kNoHostMemory = -6,
   kNoResources = -5,
   kRunning = 1,
   kLogBytes = 64,
@@ -104,8 +108,35 @@ static int NumberOf(const char* source, size_t bytes) {
   return number;
 }
 
+/* Objects of all kinds that were made and not released. */
+static int objects;
+EXPORT int FaultOpenClObjects(void) { return objects; }
+
+static TwClObject Made(TwClObject object) {
+  if (object != NULL) ++objects;
+  return object;
+}
+
+/* Returns null, and the error where callers look for it. */
+static TwClObject Refuse(TwClInt code, TwClInt* error) {
+  if (error != NULL) *error = code;
+  return NULL;
+}
+
 #define FORWARD(name, parameters, arguments) \
   EXPORT TwClInt cl##name parameters { return Real()->name arguments; }
+/* e: receives the event, or is null. */
+#define ENQUEUE(name, parameters, arguments)     \
+  EXPORT TwClInt cl##name parameters {           \
+    const TwClInt code = Real()->name arguments; \
+    if (e != NULL && code == 0) (void)Made(*e);  \
+    return code;                                 \
+  }
+#define RELEASE(kind)                                 \
+  EXPORT TwClInt clRelease##kind(TwClObject object) { \
+    --objects;                                        \
+    return Real()->Release##kind(object);             \
+  }
 
 EXPORT TwClInt clGetPlatformIDs(TwClUint most, TwClObject* platforms, TwClUint* count) {
   if (Has("platform", 0)) return TW_CL_NO_PLATFORM;
@@ -113,8 +144,10 @@ EXPORT TwClInt clGetPlatformIDs(TwClUint most, TwClObject* platforms, TwClUint* 
 }
 FORWARD(GetPlatformInfo, (TwClObject p, TwClUint n, size_t b, void* to, size_t* s),
         (p, n, b, to, s))
-FORWARD(GetDeviceIDs, (TwClObject p, TwClBits t, TwClUint n, TwClObject* d, TwClUint* c),
-        (p, t, n, d, c))
+EXPORT TwClInt clGetDeviceIDs(TwClObject p, TwClBits t, TwClUint n, TwClObject* d, TwClUint* c) {
+  if (Has("devices", 0)) return kNoHostMemory;
+  return Real()->GetDeviceIDs(p, t, n, d, c);
+}
 EXPORT TwClInt clGetDeviceInfo(TwClObject d, TwClUint n, size_t b, void* to, size_t* s) {
   const TwClInt code = Real()->GetDeviceInfo(d, n, b, to, s);
   if (n == TW_CL_DEVICE_WORK_GROUP_SIZE && to != NULL && Has("groups", 0)) *(size_t*)to = 1;
@@ -125,30 +158,30 @@ EXPORT TwClInt clGetDeviceInfo(TwClObject d, TwClUint n, size_t b, void* to, siz
 }
 EXPORT TwClObject clCreateContext(const TwClName* p, TwClUint n, const TwClObject* d, void* f,
                                   void* c, TwClInt* e) {
-  return Real()->CreateContext(p, n, d, f, c, e);
+  return Made(Real()->CreateContext(p, n, d, f, c, e));
 }
 EXPORT TwClObject clCreateCommandQueue(TwClObject c, TwClObject d, TwClBits b, TwClInt* e) {
-  return Real()->CreateCommandQueue(c, d, b, e);
+  return Made(Real()->CreateCommandQueue(c, d, b, e));
 }
 EXPORT TwClObject clCreateBuffer(TwClObject c, TwClBits b, size_t n, void* h, TwClInt* e) {
-  if (!Has("memory", 0)) return Real()->CreateBuffer(c, b, n, h, e);
-  *e = TW_CL_NO_MEMORY_FOR_OBJECT;
-  return NULL;
+  if (Has("memory", 0)) return Refuse(TW_CL_NO_MEMORY_FOR_OBJECT, e);
+  return Made(Real()->CreateBuffer(c, b, n, h, e));
 }
 EXPORT TwClObject clCreateSubBuffer(TwClObject m, TwClBits b, TwClUint t, const void* i,
                                     TwClInt* e) {
-  return Real()->CreateSubBuffer(m, b, t, i, e);
+  if (Has("parts", 0) && ((const TwClRegion*)i)->origin > 0) return Refuse(kNoResources, e);
+  return Made(Real()->CreateSubBuffer(m, b, t, i, e));
 }
 EXPORT TwClObject clCreateProgramWithSource(TwClObject c, TwClUint n, const char** s,
                                             const size_t* l, TwClInt* e) {
   TwClObject program = Real()->CreateProgramWithSource(c, n, s, l, e);
   Own(program, NumberOf(s[0], l != NULL ? l[0] : strlen(s[0])));
-  return program;
+  return Made(program);
 }
 EXPORT TwClObject clCreateProgramWithBinary(TwClObject c, TwClUint n, const TwClObject* d,
                                             const size_t* l, const unsigned char** b, TwClInt* s,
                                             TwClInt* e) {
-  return Real()->CreateProgramWithBinary(c, n, d, l, b, s, e);
+  return Made(Real()->CreateProgramWithBinary(c, n, d, l, b, s, e));
 }
 EXPORT TwClInt clBuildProgram(TwClObject p, TwClUint n, const TwClObject* d, const char* o, void* f,
                               void* u) {
@@ -167,24 +200,28 @@ EXPORT TwClInt clGetProgramBuildInfo(TwClObject p, TwClObject d, TwClUint n, siz
   return 0;
 }
 EXPORT TwClObject clCreateKernel(TwClObject p, const char* n, TwClInt* e) {
+  if (Has("kernel", SourceOf(p))) return Refuse(TW_CL_INVALID_KERNEL_NAME, e);
   TwClObject kernel = Real()->CreateKernel(p, n, e);
   Own(kernel, SourceOf(p));
-  return kernel;
+  return Made(kernel);
 }
-FORWARD(SetKernelArg, (TwClObject k, TwClUint i, size_t b, const void* v), (k, i, b, v))
-FORWARD(EnqueueWriteBuffer,
+EXPORT TwClInt clSetKernelArg(TwClObject k, TwClUint i, size_t b, const void* v) {
+  if (Has("argument", SourceOf(k))) return kNoResources;
+  return Real()->SetKernelArg(k, i, b, v);
+}
+ENQUEUE(EnqueueWriteBuffer,
         (TwClObject q, TwClObject m, TwClUint b, size_t o, size_t n, const void* f, TwClUint c,
          const TwClObject* w, TwClObject* e),
         (q, m, b, o, n, f, c, w, e))
-FORWARD(EnqueueReadBuffer,
+ENQUEUE(EnqueueReadBuffer,
         (TwClObject q, TwClObject m, TwClUint b, size_t o, size_t n, void* t, TwClUint c,
          const TwClObject* w, TwClObject* e),
         (q, m, b, o, n, t, c, w, e))
-FORWARD(EnqueueCopyBuffer,
+ENQUEUE(EnqueueCopyBuffer,
         (TwClObject q, TwClObject f, TwClObject t, size_t fo, size_t to, size_t n, TwClUint c,
          const TwClObject* w, TwClObject* e),
         (q, f, t, fo, to, n, c, w, e))
-FORWARD(EnqueueFillBuffer,
+ENQUEUE(EnqueueFillBuffer,
         (TwClObject q, TwClObject m, const void* p, size_t b, size_t o, size_t n, TwClUint c,
          const TwClObject* w, TwClObject* e),
         (q, m, p, b, o, n, c, w, e))
@@ -196,13 +233,11 @@ EXPORT TwClInt clEnqueueNDRangeKernel(TwClObject q, TwClObject k, TwClUint d, co
   if (Has("lost", source)) return kLost;
   if (Has("crash", source)) raise(SIGSEGV);
   const TwClInt code = Real()->EnqueueNDRangeKernel(q, k, d, o, g, l, c, w, e);
-  if (e != NULL) Own(*e, source);
+  if (e != NULL && code == 0) Own(Made(*e), source);
   return code;
 }
-EXPORT TwClInt clEnqueueMarkerWithWaitList(TwClObject q, TwClUint c, const TwClObject* w,
-                                           TwClObject* e) {
-  return Real()->EnqueueMarkerWithWaitList(q, c, w, e);
-}
+ENQUEUE(EnqueueMarkerWithWaitList, (TwClObject q, TwClUint c, const TwClObject* w, TwClObject* e),
+        (q, c, w, e))
 FORWARD(Flush, (TwClObject q), (q))
 FORWARD(Finish, (TwClObject q), (q))
 EXPORT TwClInt clGetEventInfo(TwClObject e, TwClUint n, size_t b, void* to, size_t* s) {
@@ -214,9 +249,9 @@ EXPORT TwClInt clGetEventInfo(TwClObject e, TwClUint n, size_t b, void* to, size
 }
 FORWARD(GetEventProfilingInfo, (TwClObject e, TwClUint n, size_t b, void* to, size_t* s),
         (e, n, b, to, s))
-FORWARD(ReleaseContext, (TwClObject o), (o))
-FORWARD(ReleaseCommandQueue, (TwClObject o), (o))
-FORWARD(ReleaseMemObject, (TwClObject o), (o))
-FORWARD(ReleaseProgram, (TwClObject o), (o))
-FORWARD(ReleaseKernel, (TwClObject o), (o))
-EXPORT TwClInt clReleaseEvent(TwClObject o) { return Real()->ReleaseEvent(o); }
+RELEASE(Context)
+RELEASE(CommandQueue)
+RELEASE(MemObject)
+RELEASE(Program)
+RELEASE(Kernel)
+RELEASE(Event)
