@@ -31,7 +31,7 @@
 #include "src/report/text/answer_text.h"
 #include "src/session/device_choice.h"
 #include "src/session/format.h"
-#include "src/session/imported_hint.h"
+#include "src/session/imported/hint.h"
 #include "src/session/names.h"
 #include "src/session/open_task.h"
 #include "src/session/record_sources.h"

@@ -54,11 +54,13 @@ bool MultipliesTiles(const Stmt& stmt) {
   return std::ranges::any_of(stmt->body, MultipliesTiles);
 }
 
-std::int64_t TileShape::row_tiles() const { return CeilDiv(rows, TileIntrinsic::kRows); }
+std::int64_t TileRegisterShape::row_tiles() const { return CeilDiv(rows, TileIntrinsic::kRows); }
 
-std::int64_t TileShape::column_tiles() const { return CeilDiv(columns, TileIntrinsic::kColumns); }
+std::int64_t TileRegisterShape::column_tiles() const {
+  return CeilDiv(columns, TileIntrinsic::kColumns);
+}
 
-bool TileShape::fits() const {
+bool TileRegisterShape::fits() const {
   const std::int64_t row_count = row_tiles(), column_count = column_tiles();
   const std::int64_t left =
       TileIntrinsic::kRegisters - row_count * column_count - std::min(row_count, column_count);

@@ -72,7 +72,7 @@ struct TileIntrinsic {
 };
 
 /// Tiles of one statement. The sums are in rows x columns tiles of at most 16 x 16 elements.
-struct TileShape {
+struct TileRegisterShape {
   std::int64_t rows = 0, columns = 0;  ///< of the sums
   std::int64_t groups = 0;             ///< rows of `b` in a step
 
@@ -80,7 +80,7 @@ struct TileShape {
   std::int64_t column_tiles() const;
   /// Returns true if one factor's tiles, one of the other's and the sums fit the registers.
   bool fits() const;
-  friend auto operator<=>(const TileShape&, const TileShape&) = default;
+  friend auto operator<=>(const TileRegisterShape&, const TileRegisterShape&) = default;
 };
 
 /// Returns the intrinsic of a name: "tiles.u8s8" (tdpbusd), "tiles.s8s8" (tdpbssd): depth 4;

@@ -1,6 +1,6 @@
 // Texts about imported configs, and the workloads of libraries for a range of sizes.
 
-#include "src/session/imported_times.h"
+#include "src/session/imported/times.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

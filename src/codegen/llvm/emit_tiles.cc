@@ -25,7 +25,7 @@ std::int64_t PartOf(std::int64_t extent, std::int64_t tile, std::int64_t most) {
 
 /// Numbers of the registers of a product.
 struct TileNumbers {
-  explicit TileNumbers(const TileShape& shape)
+  explicit TileNumbers(const TileRegisterShape& shape)
       : rows(shape.row_tiles()), columns(shape.column_tiles()), holds_rows(rows <= columns) {
     const std::int64_t held = std::min(rows, columns), other = std::max(rows, columns);
     const std::int64_t left = TileIntrinsic::kRegisters - rows * columns - held;
@@ -49,7 +49,7 @@ struct TileNumbers {
 };
 
 /// Returns the 64 bytes that ldtilecfg reads: palette 1, bytes of a row and rows of each register.
-std::array<std::uint8_t, 64> ConfigurationOf(const TileShape& shape) {
+std::array<std::uint8_t, 64> ConfigurationOf(const TileRegisterShape& shape) {
   constexpr std::size_t kRowBytes = 16, kRowCounts = 48;  // positions
   std::array<std::uint8_t, 64> bytes{};
   bytes[0] = 1;
@@ -87,7 +87,7 @@ std::int64_t Number(const StmtNode& stmt, const std::string& name) {
   return found == stmt.attributes.end() ? 0 : found->second;
 }
 
-TileShape ShapeOf(const StmtNode& stmt) {
+TileRegisterShape ShapeOf(const StmtNode& stmt) {
   return {Number(stmt, "rows"), Number(stmt, "columns"), Number(stmt, "groups")};
 }
 
@@ -105,7 +105,7 @@ Status CheckTiles(const KernelContext& kernel, const StmtNode& stmt, const TileI
     return Unsupported(stmt.name + ": the target has no AMX (-mcpu=sapphirerapids, or " +
                        (tiles.a == kBFloat16 ? "+amx-bf16" : "+amx-int8") + " in -mattr)");
   }
-  const TileShape shape = ShapeOf(stmt);
+  const TileRegisterShape shape = ShapeOf(stmt);
   const bool sizes = shape.rows >= 1 && shape.columns >= 1 && shape.groups >= 1 &&
                      shape.groups <= kTileRows && shape.fits();
   if (!sizes || stmt.regions.size() != 3 || stmt.regions[0].buffer->dtype != tiles.acc ||
@@ -115,9 +115,9 @@ Status CheckTiles(const KernelContext& kernel, const StmtNode& stmt, const TileI
   return {};
 }
 
-void CollectShapes(const Stmt& stmt, std::vector<TileShape>& shapes) {
+void CollectShapes(const Stmt& stmt, std::vector<TileRegisterShape>& shapes) {
   if (stmt->kind == StmtKind::kIntrinsic && FindTileIntrinsic(stmt->name) != nullptr) {
-    const TileShape shape = ShapeOf(*stmt);
+    const TileRegisterShape shape = ShapeOf(*stmt);
     if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(shape);
   }
   for (const Stmt& inner : stmt->body) CollectShapes(inner, shapes);
@@ -125,14 +125,14 @@ void CollectShapes(const Stmt& stmt, std::vector<TileShape>& shapes) {
 
 }  // namespace
 
-std::vector<TileShape> TileShapesOf(const Stmt& stmt) {
-  std::vector<TileShape> shapes;
+std::vector<TileRegisterShape> TileRegisterShapesOf(const Stmt& stmt) {
+  std::vector<TileRegisterShape> shapes;
   CollectShapes(stmt, shapes);
   return shapes;
 }
 
 /// Loads the configuration of a shape, unless it is the current one.
-void FunctionEmitter::ConfigureTiles(const TileShape& shape) {
+void FunctionEmitter::ConfigureTiles(const TileRegisterShape& shape) {
   const auto& shapes = kernel_.tile_shapes;
   const auto number = static_cast<std::size_t>(std::ranges::find(shapes, shape) - shapes.begin());
   llvm::Constant* configuration = ConfigurationIn(kernel_, number);
@@ -173,7 +173,8 @@ void FunctionEmitter::MoveTile(llvm::Intrinsic::ID move, std::int64_t tile,
 
 /// Multiplies the tiles of one step.
 void FunctionEmitter::MultiplyStep(const StmtNode& stmt, const TileIntrinsic& tiles,
-                                   const TileShape& shape, const Linear& a, const Linear& b) {
+                                   const TileRegisterShape& shape, const Linear& a,
+                                   const Linear& b) {
   const TileNumbers registers(shape);
   const std::int64_t a_row = Number(stmt, "a_row"), b_group = Number(stmt, "b_group");
   const auto load_a = [&](std::int64_t row) {
@@ -209,7 +210,8 @@ void FunctionEmitter::MultiplyStep(const StmtNode& stmt, const TileIntrinsic& ti
 
 /// Emits the loops over steps from reduction `reduction` on. a, b: first elements of the factors.
 void FunctionEmitter::MultiplyTileSteps(const StmtNode& stmt, const TileIntrinsic& tiles,
-                                        const TileShape& shape, Linear a, Linear b, int reduction) {
+                                        const TileRegisterShape& shape, Linear a, Linear b,
+                                        int reduction) {
   const std::string number = std::to_string(reduction);
   const std::int64_t steps = Number(stmt, "steps" + number);
   if (steps == 0) return MultiplyStep(stmt, tiles, shape, a, b);
@@ -230,7 +232,7 @@ void FunctionEmitter::EmitTiles(const StmtNode& stmt, const TileIntrinsic& tiles
   };
   const auto sum = index_of(0), a = index_of(1), b = index_of(2);
   if (!sum || !a || !b) return kernel_.Fail(Internal(stmt.name + ": an index is not a scalar"));
-  const TileShape shape = ShapeOf(stmt);
+  const TileRegisterShape shape = ShapeOf(stmt);
   ConfigureTiles(shape);
   const TileNumbers registers(shape);
   for (std::int64_t tile = 0; tile < registers.rows * registers.columns; ++tile) {

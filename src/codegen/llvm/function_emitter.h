@@ -27,8 +27,8 @@ struct KernelContext {
   const CpuFeatures& features;
   const StoragePlan& plan;
   Machine machine = Machine::kX86;
-  Status status = {};                       ///< first emission error
-  std::vector<TileShape> tile_shapes = {};  ///< that the program multiplies, each once
+  Status status = {};                               ///< first emission error
+  std::vector<TileRegisterShape> tile_shapes = {};  ///< that the program multiplies, each once
 
   void Fail(Status failure) {
     if (status.ok()) status = std::move(failure);
@@ -45,7 +45,7 @@ llvm::Type* ScalarType(llvm::LLVMContext& context, DataType dtype);
 llvm::Type* MemoryType(llvm::LLVMContext& context, DataType dtype);
 
 /// Returns the shapes of the tile products in a statement, each once (emit_tiles.cc).
-std::vector<TileShape> TileShapesOf(const Stmt& stmt);
+std::vector<TileRegisterShape> TileRegisterShapesOf(const Stmt& stmt);
 
 /// Emits statements into one function: the kernel's main function, or the body of a parallel loop.
 ///
@@ -140,11 +140,11 @@ class FunctionEmitter {
 
   // ... in tile registers (emit_tiles.cc) ---
   void EmitTiles(const StmtNode& stmt, const TileIntrinsic& tiles);
-  void ConfigureTiles(const TileShape& shape);
-  void MultiplyTileSteps(const StmtNode& stmt, const TileIntrinsic& tiles, const TileShape& shape,
-                         Linear a, Linear b, int reduction);
-  void MultiplyStep(const StmtNode& stmt, const TileIntrinsic& tiles, const TileShape& shape,
-                    const Linear& a, const Linear& b);
+  void ConfigureTiles(const TileRegisterShape& shape);
+  void MultiplyTileSteps(const StmtNode& stmt, const TileIntrinsic& tiles,
+                         const TileRegisterShape& shape, Linear a, Linear b, int reduction);
+  void MultiplyStep(const StmtNode& stmt, const TileIntrinsic& tiles,
+                    const TileRegisterShape& shape, const Linear& a, const Linear& b);
   void MoveTile(llvm::Intrinsic::ID move, std::int64_t tile, const BufferNode& buffer, Linear index,
                 std::int64_t offset, std::int64_t stride);
 

@@ -157,7 +157,8 @@ Status EmitKernel(const Program& given, const CpuFeatures& features, Machine mac
   program.body = RollEpilogues(given.body, *plan, rules.register_bytes);
   if (program.body.get() != given.body.get()) plan = PlanStorage(program, rules);
   TW_RETURN_IF_ERROR(plan);
-  KernelContext kernel{module, program, features, *plan, machine, {}, TileShapesOf(program.body)};
+  KernelContext kernel{
+      module, program, features, *plan, machine, {}, TileRegisterShapesOf(program.body)};
 
   std::vector<const BufferNode*> buffers;
   for (const Buffer& buffer : program.parameters) buffers.push_back(buffer.get());

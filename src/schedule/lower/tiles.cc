@@ -80,7 +80,7 @@ Stmt Lowering::EmitTiles(const Nest& nest, std::size_t p) {
     extents.push_back(nest.loops.extent(nest.info->leaves[q]));
   }
   const std::size_t depth = extents.size() - 1, group = depth - 1, column = 1;
-  const TileShape shape{extents[0], extents[1], extents[group]};
+  const TileRegisterShape shape{extents[0], extents[1], extents[group]};
   if (!shape.fits()) {
     return fail(std::to_string(shape.rows) + " x " + std::to_string(shape.columns) +
                 " sums, more than the tile registers hold");

@@ -107,7 +107,7 @@ bool Fits(const Plan& plan, std::int64_t row_tiles, std::int64_t column_tiles) {
   };
   for (const std::int64_t rows : parts(plan.m, RowsOf(plan, row_tiles))) {
     for (const std::int64_t columns : parts(plan.n, column_tiles * kTileColumns)) {
-      if (!TileShape{rows, columns, plan.groups}.fits()) return false;
+      if (!TileRegisterShape{rows, columns, plan.groups}.fits()) return false;
     }
   }
   return true;

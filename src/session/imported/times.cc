@@ -2,7 +2,7 @@
 // libraries here. Records of another processor, or of a template without packed weights, can be
 // many times slower than default configs.
 
-#include "src/session/imported_times.h"
+#include "src/session/imported/times.h"
 
 #include <fmt/format.h>
 

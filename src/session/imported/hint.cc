@@ -1,4 +1,4 @@
-#include "src/session/imported_hint.h"
+#include "src/session/imported/hint.h"
 
 #include <fmt/format.h>
 
