@@ -53,19 +53,19 @@ class TileProducts : public testing::Test {
   void TearDown() override { MakeObjectsBy({}); }
 };
 
-struct Case {
+struct TileCase {
   std::string key, workload, epilogue, target;
 };
 
 /// Returns a case with sizes around those of tiles.
-Case Draw(Random& random) {
+TileCase Draw(Random& random) {
   const auto below = [&](int end) {
     return static_cast<int>(random.Below(static_cast<std::uint64_t>(end)));
   };
   const auto pick = [&](std::initializer_list<const char*> all) {
     return std::string(all.begin()[below(static_cast<int>(all.size()))]);
   };
-  Case one;
+  TileCase one;
   const std::string data = pick({"uint8", "int8", "bfloat16"});
   const bool bytes = data != "bfloat16";
   const std::string weight = bytes ? "int8" : data, sum = bytes ? "int32" : "float32";
@@ -96,7 +96,7 @@ Case Draw(Random& random) {
   return one;
 }
 
-void Check(const Case& one, Random& random) {
+void Check(const TileCase& one, Random& random) {
   SCOPED_TRACE(one.workload + " " + one.epilogue + " " + one.target);
   const Target target = *Target::Parse(one.target);
   const auto workload = Workload::Parse(one.workload);
@@ -143,7 +143,7 @@ TEST_P(RandomTileProducts, EqualTheReference) {
   constexpr int kConfigs = 50;
   Random random(static_cast<std::uint64_t>(GetParam()));
   for (int i = 0; i < kConfigs && !HasFailure(); ++i) {
-    const Case one = Draw(random);
+    const TileCase one = Draw(random);
     Check(one, random);
   }
 }

@@ -26,7 +26,7 @@ struct PipelineOptions {
   /// null.
   RangeMap* ranges = nullptr;
   /// Called with the name of a pass and the graph after it.
-  std::function<Status(std::string_view, const Graph&)> after;
+  std::function<Status(std::string_view, const Graph&)> after = {};
   /// Gets the layers that `annotate` leaves in float32; may be null.
   std::vector<FloatLayer>* left = nullptr;
 };
