@@ -15,8 +15,8 @@
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/target/short_target.h"
-#include "src/templates/template_keys.h"
 #include "src/templates/open/environment.h"
+#include "src/templates/template_keys.h"
 #include "src/tensor/open_workload.h"
 
 namespace tilewright::records {

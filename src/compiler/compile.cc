@@ -370,7 +370,8 @@ Result<CompileCheck> CheckEmitted(const Emitted& emitted, int set, const Graph* 
                                   const std::string& library_path) {
   const CompileOptions& options = emitted.options;
   if (options.progress) options.progress("check", 0, 0);
-  std::string not_run = "a driver of " + options.target.kind_name() + " runs its kernels";
+  std::string not_run =
+      "its kernels run on a GPU or another device of " + options.target.kind_name();
   if (DeviceTraitsOf(options.target).machine_code) {
     auto check = CheckByRunning(emitted, set, source, library_path);
     if (check.status().code() != StatusCode::kUnsupported) return check;

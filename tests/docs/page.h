@@ -16,7 +16,8 @@ constexpr int kAnyExitCode = -1;
 ///   <!-- test: file NAME -->      the block is written to this file of the page's work folder
 ///   <!-- test: excerpt PATH -->   its lines are in this file of the source tree, in this order
 ///   <!-- test: skip REASON -->    it is not run; REASON is one of kSkipReasons
-///   <!-- test: needs PROGRAM -->  it runs only where this program is installed
+///   <!-- test: needs PROGRAM -->  it runs only where this program is installed; cpu-NAME: where
+///                                /proc/cpuinfo has the feature
 ///   <!-- test: slow -->           it runs only with TILEWRIGHT_DOCS_ALL
 ///   <!-- test: vary -->           each number of the output matches any number
 ///   <!-- test: exit CODE -->      exit code of the block's last command; "any" for each

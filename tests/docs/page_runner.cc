@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "src/base/files/file.h"
@@ -25,7 +26,18 @@ const std::string kSource = TILEWRIGHT_SOURCE_DIR;
 
 std::string PlaceOf(const Page& page, int line) { return page.path + ":" + std::to_string(line); }
 
+/// Returns true if /proc/cpuinfo lists a feature of this CPU.
+bool HasCpuFeature(const std::string& name) {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("flags")) return (line + " ").find(" " + name + " ") != std::string::npos;
+  }
+  return false;
+}
+
 bool IsInstalled(const std::string& program) {
+  constexpr std::string_view kCpu = "cpu-";
+  if (program.starts_with(kCpu)) return HasCpuFeature(program.substr(kCpu.size()));
   for (const std::string& folder : Split(std::string(std::getenv("PATH")), ':')) {
     if (access((folder + "/" + program).c_str(), X_OK) == 0) return true;
   }

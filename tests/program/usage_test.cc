@@ -39,7 +39,6 @@ class UsageTest : public testing::Test {
     tune->add_option("--trials", trials_, "Trials of the job");
     tune->add_option("-o,--output", output_, "Where to");
     tune->add_flag("--json", json_, "Prints JSON");
-    tune->add_option("file", file_, "What to read");
   }
 
   /// Returns the message of EndParsing for a line; empty if the line is valid.
@@ -180,6 +179,7 @@ TEST_F(UsageTest, OutputsDoNotReplaceInputsAndFilesOfOtherKinds) {
     return CheckOutputs(app_).message();
   };
   EXPECT_EQ(message("tune -o " + in("list.txt")), "") << "a text of an earlier run";
+  app_.get_subcommand("tune")->add_option("file", file_, "What to read");
   for (const std::string& input :
        {in("list.txt"), in("list.txt#2"), in("link"), "x," + in("link")}) {
     EXPECT_THAT(message("tune " + input + " -o " + in("list.txt")),

@@ -20,12 +20,12 @@ namespace tilewright {
 namespace {
 
 constexpr const char* kTargets[] = {"llvm -mcpu=znver4 -num-threads=2",
-                                     "llvm -mcpu=core-avx2",
-                                     "llvm -mcpu=sapphirerapids",
-                                     "llvm -device=arm_cpu -mtriple=aarch64-linux-gnu",
-                                     "cuda -arch=sm_80",
-                                     "cuda -arch=sm_80 -tf32",
-                                     "vta -model=sim_1x16_i8w8a32_15_15_18_17"};
+                                    "llvm -mcpu=core-avx2",
+                                    "llvm -mcpu=sapphirerapids",
+                                    "llvm -device=arm_cpu -mtriple=aarch64-linux-gnu",
+                                    "cuda -arch=sm_80",
+                                    "cuda -arch=sm_80 -tf32",
+                                    "vta -model=sim_1x16_i8w8a32_15_15_18_17"};
 
 // What kSamples lacks: workloads in a VTA's layouts, and expressions with a padded operand.
 constexpr const char* kMoreWorkloads[] = {

@@ -106,8 +106,8 @@ struct GraphWithGroups {
 Result<GraphWithGroups> WidenHalf(Graph graph, std::vector<FusedGroup> groups);
 /// Rounds the operands of convolutions (of one group and 8 or more channels) and matrix products to
 /// bfloat16, and stores results of groups so, where all readers can read them. Other operators
-/// compute in float32, and so do products of Graph::float32_products. Groups are otherwise unchanged.
-/// Outputs of the graph keep their types.
+/// compute in float32, and so do products of Graph::float32_products. Groups are otherwise
+/// unchanged. Outputs of the graph keep their types.
 Result<GraphWithGroups> NarrowToBFloat16(Graph graph, std::vector<FusedGroup> groups);
 /// Returns true if WidenHalf added the node, which is a cast.
 bool IsHalfWideningCast(const Graph& graph, int id);

@@ -669,7 +669,9 @@ TEST(LoadGraph, NamesTheFileAndWhatItExpected) {
           ": line 1: this text is not a model; expected an ONNX file, or Relay text beginning "
           "with \"#[version\", \"def\", \"fn\" or \"type\"");
   EXPECT_EQ(message("\x08\x07\xff"),
-            path + ": the file is not an ONNX model, or is truncated (3 bytes)");
+            path +
+                ": the file is not an ONNX model, or is truncated (3 bytes); download or export "
+                "it again");
   EXPECT_EQ(LoadGraph(path + "x").status().code(), StatusCode::kNotFound);
 }
 
