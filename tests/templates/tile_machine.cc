@@ -127,8 +127,8 @@ void Store(std::uint8_t number, std::uint8_t* base, std::int64_t stride) {
   }
 }
 
-/// Operands of a product, after the checks of the manual.
-struct Operands {
+/// TileOperands of a product, after the checks of the manual.
+struct TileOperands {
   Tile& sums;
   const Tile& a;
   const Tile& b;
@@ -137,7 +137,7 @@ struct Operands {
   int columns() const { return sums.row_bytes / 4; }
 };
 
-Operands Check(std::uint8_t sum, std::uint8_t left, std::uint8_t right, const char* what) {
+TileOperands Check(std::uint8_t sum, std::uint8_t left, std::uint8_t right, const char* what) {
   Count(&TileEvents::products);
   Tile& sums = TileAt(sum, what);
   const Tile &a = TileAt(left, what), &b = TileAt(right, what);
@@ -154,7 +154,7 @@ Operands Check(std::uint8_t sum, std::uint8_t left, std::uint8_t right, const ch
 
 template <typename A>
 void MultiplyBytes(std::uint8_t sum, std::uint8_t left, std::uint8_t right, const char* what) {
-  const Operands o = Check(sum, left, right, what);
+  const TileOperands o = Check(sum, left, right, what);
   if (!o.valid) return;
   for (int m = 0; m < o.sums.rows; ++m) {
     for (int k = 0; k < o.words(); ++k) {
@@ -188,7 +188,7 @@ float FloatOf(std::uint16_t bits) {
 
 /// Even and odd products have a sum each, rounded after each of them; the two are added at the end.
 void MultiplyBFloat16(std::uint8_t sum, std::uint8_t left, std::uint8_t right) {
-  const Operands o = Check(sum, left, right, "tdpbf16ps");
+  const TileOperands o = Check(sum, left, right, "tdpbf16ps");
   if (!o.valid) return;
   for (int m = 0; m < o.sums.rows; ++m) {
     for (int n = 0; n < o.columns(); ++n) {
