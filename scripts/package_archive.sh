@@ -227,5 +227,5 @@ find . -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 # 7-Zip's deflate is 3 % smaller than that of zip; every installer reads it.
 find . -type f -printf '%P\n' | sort >"$work/files"
 rm -f "$folder/tilewright-$version"-*.whl
-7z a -tzip -mx=9 -mfb=258 -mpass=3 -mtc=off -bd -bso0 -scsUTF-8 \
+7z a -tzip -mx=9 -mfb=258 -mpass=6 -mtc=off -bd -bso0 -scsUTF-8 \
   "$folder/tilewright-$version-py3-none-manylinux_${glibc/./_}_$machine.whl" "@$work/files"
