@@ -12,7 +12,7 @@ struct OpenTask;
 
 namespace tilewright::records {
 
-/// What a T4 file does not state. All may be empty.
+/// Settings of an import that a T4 file does not state. All may be empty.
 struct T4ImportOptions {
   std::string name;                ///< of the task; else of the file
   std::string problem;             ///< JSON of ParseProblem

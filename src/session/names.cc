@@ -98,7 +98,7 @@ std::vector<std::string> DistinctNames(std::span<const NamedTask> tasks) {
     for (const std::size_t i : alike) distinct.insert(identities[i]);
     if (distinct.size() > 1) TellApart(tasks, alike, names);
   }
-  // What is still the same has no property with a short text.
+  // Tasks whose names are still equal differ in no property with a short text.
   std::map<std::string, std::set<std::string>> left;
   for (std::size_t i = 0; i < names.size(); ++i) left[names[i]].insert(identities[i]);
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -1,4 +1,4 @@
-// What a tuning job searches: the metric of its target and the tasks of its model.
+// Metric and tasks of a tuning job.
 
 #include "src/session/tune_job.h"
 

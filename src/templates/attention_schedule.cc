@@ -385,7 +385,7 @@ class KeyMasker {
     return true;
   }
 
-  /// What a value from there on holds may be no number.
+  /// Makes values of keys beyond the length zero: the memory there may hold NaN.
   bool MaskValues() {
     const auto values = std::ranges::find(compute_.stages, "values", &ComputeOp::name);
     Expr key = values->axes[1].var;

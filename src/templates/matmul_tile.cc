@@ -1,3 +1,5 @@
+// Register tiles of matrix products: their choice by the number of registers, and their loops.
+
 #include "src/templates/matmul_tile.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Calls of LLVM's tile intrinsics are replaced by calls of the functions below, which check the
+// rules of the architecture and work on registers in memory.
+
 #include "tests/templates/tile_machine.h"
 
 #include <fmt/format.h>

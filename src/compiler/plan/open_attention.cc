@@ -306,21 +306,21 @@ Result<Program> OpenBlocks(const Program& few, std::int64_t few_blocks, const Pr
 Result<OpenAttentionKernel> OpenAttention(const SequenceNetwork& network, const FusedGroup& group,
                                           const std::vector<GroupInput>& inputs,
                                           const Target& target) {
-  constexpr std::int64_t kFewBlocks = 3, kChecked = 2, kMostBlocks = kFewBlocks + kChecked + 2;
+  constexpr std::int64_t kFewBlocks = 3, kChecked = 2, kMinLargest = kFewBlocks + kChecked + 2;
   TW_RETURN_IF_ERROR(CheckSoftmax(network.small.graph, group));
   TW_RETURN_IF_ERROR(CheckMoves(network, group));
   const std::int64_t block = OpenAttentionBlock(target);
-  const std::int64_t most = std::max(kMostBlocks, CeilDiv(network.range.most, block));
+  const std::int64_t largest = std::max(kMinLargest, CeilDiv(network.range.most, block));
   LengthPrograms programs(network, group, inputs, target);
-  TW_ASSIGN_OR_RETURN(const auto many, programs.At(most * block));
+  TW_ASSIGN_OR_RETURN(const auto many, programs.At(largest * block));
   OpenAttentionKernel kernel;
-  kernel.macs_of_position = programs.macs() / (most * block);
+  kernel.macs_of_position = programs.macs() / (largest * block);
   TW_ASSIGN_OR_RETURN(const auto few, programs.At(kFewBlocks * block));
-  TW_ASSIGN_OR_RETURN(kernel.program, OpenBlocks(few, kFewBlocks, many, most, block));
+  TW_ASSIGN_OR_RETURN(kernel.program, OpenBlocks(few, kFewBlocks, many, largest, block));
   const std::string text = ToString(kernel.program);
   for (std::int64_t blocks = kFewBlocks + 1; blocks <= kFewBlocks + kChecked; ++blocks) {
     TW_ASSIGN_OR_RETURN(const auto other, programs.At(blocks * block));
-    TW_ASSIGN_OR_RETURN(const auto same, OpenBlocks(other, blocks, many, most, block));
+    TW_ASSIGN_OR_RETURN(const auto same, OpenBlocks(other, blocks, many, largest, block));
     if (ToString(same) != text) return Unsupported("has kernels of no linear extents");
   }
   return kernel;

@@ -1,3 +1,6 @@
+// Each extent, attribute and constant of the two given networks is compared, and the value for
+// another size lies on the line through both.
+
 #include "src/graph/open/resize.h"
 
 #include <fmt/format.h>
