@@ -16,6 +16,16 @@ static_assert(TW_ACCEPT_MODEL == records::LevelBit(records::AnswerLevel::kModel)
 static_assert(TW_ACCEPT_DEFAULT == records::LevelBit(records::AnswerLevel::kDefault));
 static_assert(TW_KIND_MISS == static_cast<int>(records::AnswerLevel::kMiss));
 
+namespace {
+
+std::vector<records::RecordSource*> PointersTo(std::vector<Source::View>& views) {
+  std::vector<records::RecordSource*> pointers;
+  for (Source::View& view : views) pointers.push_back(&view);
+  return pointers;
+}
+
+}  // namespace
+
 Status Catalog::Add(std::unique_ptr<Source> source) {
   const std::lock_guard lock(add_mutex_);
   const std::size_t count = source_count();
@@ -89,15 +99,17 @@ Result<std::uint64_t> Catalog::Generation() {
   return sum;
 }
 
+std::vector<Source::View> Catalog::CurrentViews() {
+  std::vector<Source::View> views;
+  const std::size_t count = source_count();
+  for (std::size_t i = 0; i < count; ++i) views.push_back(sources_[i]->CurrentView());
+  return views;
+}
+
 Result<records::TaskResults> Catalog::ResultsOf(const tw_target& target, const Workload& workload) {
   TW_ASSIGN_OR_RETURN(const auto generation, Generation());
-  std::vector<Source::View> views;
-  std::vector<records::RecordSource*> sources;
-  const std::size_t count = source_count();
-  views.reserve(count);  // pointers to the elements stay valid
-  for (std::size_t i = 0; i < count; ++i) {
-    sources.push_back(&views.emplace_back(sources_[i]->CurrentView()));
-  }
+  std::vector<Source::View> views = CurrentViews();
+  const std::vector<records::RecordSource*> sources = PointersTo(views);
   records::LookupRequest wanted;
   wanted.templates = templates_.get();
   wanted.workload = &workload;
@@ -118,13 +130,8 @@ Result<records::TaskResults> Catalog::ResultsOf(const tw_target& target, const W
 Result<AnswerPtr> Catalog::QuerySources(const AnswerCache::LookupRequest& request,
                                         const tw_target& target, ParsedQuery asked,
                                         std::uint64_t generation) {
-  std::vector<Source::View> views;
-  std::vector<records::RecordSource*> sources;
-  const std::size_t count = source_count();
-  views.reserve(count);  // pointers to the elements stay valid
-  for (std::size_t i = 0; i < count; ++i) {
-    sources.push_back(&views.emplace_back(sources_[i]->CurrentView()));
-  }
+  std::vector<Source::View> views = CurrentViews();
+  const std::vector<records::RecordSource*> sources = PointersTo(views);
   records::LookupRequest wanted;
   wanted.templates = templates_.get();
   wanted.workload = asked.workload.has_value() ? &*asked.workload : nullptr;

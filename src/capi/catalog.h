@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "records/devices/device_results.h"
 #include "src/base/clock.h"
@@ -69,6 +70,8 @@ class Catalog final : public ConnectionOwner {
  private:
   /// Returns a number that grows whenever a source is added or changes.
   Result<std::uint64_t> Generation();
+  /// Returns the sources as they are now, in the order in which they were added.
+  std::vector<Source::View> CurrentViews();
   Result<AnswerPtr> QuerySources(const AnswerCache::LookupRequest& request, const tw_target& target,
                                  ParsedQuery asked, std::uint64_t generation);
 
