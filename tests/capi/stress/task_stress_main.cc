@@ -71,7 +71,7 @@ api::TuningOptions Options() {
 
 void Write(api::Tuning& task, int file, Clock::time_point end) {
   api::Status status;
-  while (Clock::now() < end) {
+  do {  // at least once, however slow the machine is
     const auto start = Clock::now();
     const auto config = task.Ask(status);
     if (!config.has_value()) return Report("ask", status, file);
@@ -83,7 +83,7 @@ void Write(api::Tuning& task, int file, Clock::time_point end) {
     status = task.Tell(number, result);
     if (!status.ok()) return Report("tell", status, file);
     Put(file, {number, MicrosecondsSince(start)});
-  }
+  } while (Clock::now() < end);
 }
 
 void Read(const std::string& store, int file, Clock::time_point end, bool all) {
