@@ -30,6 +30,7 @@ Workload WithRows(const Workload& workload, std::int64_t rows) {
 struct BlockFamily {
   KernelChoice largest;  ///< kernel of the largest block
   Config config;         ///< its config
+  KernelChoice one;      ///< kernel of one entry
   const TemplateEntry* entry = nullptr;
 };
 
@@ -92,7 +93,10 @@ std::optional<BlockFamily> DefaultFamily(const Workload& workload, const Workloa
     report.explanation = fmt::format("{}; {} does not serve one entry: default config of {}",
                                      chosen.explanation, chosen.template_key, entry->key);
     family.config = *std::move(config);
-    if (BuildBlock(family, workload, epilogue, target).ok()) return family;
+    auto one = BuildBlock(family, workload, epilogue, target);
+    if (!one.ok()) continue;
+    family.one = *std::move(one);
+    return family;
   }
   return std::nullopt;
 }
@@ -115,8 +119,12 @@ std::optional<BlockFamily> BlockFamilyOf(const Workload& workload, const Epilogu
   if (family.entry == nullptr || !config.ok()) return std::nullopt;
   family.largest = *std::move(choice);
   family.config = *std::move(config);
-  if (BuildBlock(family, workload, epilogue, options.target).ok()) return family;
-  return DefaultFamily(workload, largest, epilogue, family.largest.report, options);
+  auto one = BuildBlock(family, workload, epilogue, options.target);
+  if (!one.ok()) {
+    return DefaultFamily(workload, largest, epilogue, family.largest.report, options);
+  }
+  family.one = *std::move(one);
+  return family;
 }
 
 /// Relative time of a block: a register tile of few rows waits for its sums.
@@ -132,27 +140,22 @@ double BlockCost(const BlockFamily& family, std::int64_t rows) {
 
 }  // namespace
 
-std::vector<BlockKernel> BlockKernels(const Workload& workload, const Epilogue& epilogue,
-                                      bool plain_weight, const CompileOptions& options) {
-  const auto family = BlockFamilyOf(workload, epilogue, plain_weight, options);
-  if (!family) return {};
+std::optional<BlockChoice> ChooseBlocks(const Workload& workload, const Epilogue& epilogue,
+                                        bool plain_weight, const CompileOptions& options) {
+  auto family = BlockFamilyOf(workload, epilogue, plain_weight, options);
+  if (!family) return std::nullopt;
   const std::int64_t rows = workload.data.shape[0];
-  std::vector<BlockKernel> blocks;
-  for (std::int64_t entries = 1; entries * rows <= kMaxRows; ++entries) {
+  BlockChoice chosen;
+  chosen.blocks.push_back({1, family->one.program, BlockCost(*family, rows)});
+  for (std::int64_t entries = 2; entries * rows <= kMaxRows; ++entries) {
     if (entries > options.open->range.most) break;
     auto choice = BuildBlock(*family, WithRows(workload, entries * rows), epilogue, options.target);
-    if (!choice.ok() && entries == 1) return {};
     if (!choice.ok()) continue;
-    blocks.push_back({entries, std::move(choice->program), BlockCost(*family, entries * rows)});
+    chosen.blocks.push_back(
+        {entries, std::move(choice->program), BlockCost(*family, entries * rows)});
   }
-  return blocks;
-}
-
-Result<KernelChoice> ChooseBlock(const Workload& workload, const Epilogue& epilogue,
-                                 const CompileOptions& options) {
-  const auto family = BlockFamilyOf(workload, epilogue, /*plain_weight=*/false, options);
-  if (!family) return Internal("a layer without blocks");
-  return BuildBlock(*family, workload, epilogue, options.target);
+  chosen.one = std::move(family->one);
+  return chosen;
 }
 
 }  // namespace tilewright
