@@ -104,14 +104,9 @@ std::optional<BlockFamily> DefaultFamily(const Workload& workload, const Workloa
 /// Returns none if the layer has no blocks.
 std::optional<BlockFamily> BlockFamilyOf(const Workload& workload, const Epilogue& epilogue,
                                          bool plain_weight, const CompileOptions& options) {
-  const std::int64_t rows = workload.data.shape.empty() ? 0 : workload.data.shape[0];
-  if (workload.op != OpKind::kDense || plain_weight || rows < 1 || 2 * rows > kMaxRows ||
-      options.open->range.most < 2) {
-    return std::nullopt;
-  }
-  const std::int64_t most = std::min(kMaxRows / rows, options.open->range.most);
+  const Workload largest = BlockWorkload(workload, options.open->range);
+  if (plain_weight || largest == workload) return std::nullopt;
   BlockFamily family;
-  const Workload largest = WithRows(workload, most * rows);
   auto choice = ChooseKernel(largest, epilogue, plain_weight, nullptr, options);
   if (!choice.ok()) return std::nullopt;
   family.entry = options.templates->Find(choice->report.template_key);
@@ -139,6 +134,13 @@ double BlockCost(const BlockFamily& family, std::int64_t rows) {
 }
 
 }  // namespace
+
+Workload BlockWorkload(Workload workload, const SizeRange& range) {
+  if (workload.op != OpKind::kDense || workload.data.shape.empty()) return workload;
+  std::int64_t& rows = workload.data.shape[0];
+  if (rows >= 1 && 2 * rows <= kMaxRows) rows *= std::min(kMaxRows / rows, range.most);
+  return workload;
+}
 
 std::optional<BlockChoice> ChooseBlocks(const Workload& workload, const Epilogue& epilogue,
                                         bool plain_weight, const CompileOptions& options) {

@@ -5,8 +5,14 @@
 
 #include "src/compiler/plan/choose_kernel.h"
 #include "src/compiler/plan/plan.h"
+#include "src/graph/open/size_range.h"
+#include "src/tensor/workload.h"
 
 namespace tilewright {
+
+/// Returns the workload that a library for a range of sizes is compiled with. workload: of one
+/// entry. Dense layers of few rows work on blocks of several entries.
+Workload BlockWorkload(Workload workload, const SizeRange& range);
 
 /// Kernels of a dense layer for blocks of entries of an open dimension.
 struct BlockChoice {
