@@ -20,7 +20,6 @@
 #include "src/compiler/check/check_plan.h"
 #include "src/compiler/check/coverage.h"
 #include "src/compiler/check/sample.h"
-#include "src/compiler/check/verify.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
 #include "src/tensor/recurrence.h"
@@ -472,25 +471,6 @@ Result<CompileCheck> CheckBySample(const Plan& plan, const CompileOptions& optio
                       CheckedRun(plan.graph, plan, 1, *library, seconds, progress).Run());
   TW_RETURN_IF_ERROR(CheckEntries(*library, progress));
   return check;
-}
-
-Result<VerifyReport> VerifyLength(const SequenceNetwork& network, const std::string& library_path,
-                                  CheckProgress& progress) {
-  constexpr std::int64_t kLength = 37;
-  constexpr int kThreads = 2;
-  TW_ASSIGN_OR_RETURN(auto library, ModelLibrary::Open(library_path));
-  const std::int64_t length = std::min(kLength, network.range.most);
-  TW_RETURN_IF_ERROR(library.Resize(length));
-  std::vector<Tensor> inputs;
-  for (const ModelValue& value : library.inputs()) {
-    inputs.push_back(MakeSyntheticInput(value.name, value.type, SyntheticInputRule::kRandom));
-  }
-  TW_ASSIGN_OR_RETURN(const auto source,
-                      network.At(length, std::numeric_limits<std::int64_t>::max()));
-  VerifyOptions options;
-  options.threads = kThreads;
-  options.progress = &progress;
-  return Verify(source, library, inputs, options);
 }
 
 Result<CompileCheck> CheckByCode(const Plan& plan) {
