@@ -61,13 +61,7 @@ class Resizer {
       }
     }
     made_.SetOutputs(small_.outputs());
-    made_.name = small_.name;
-    made_.quantization = small_.quantization;
-    made_.notes = small_.notes;
-    made_.origins = small_.origins;
-    made_.synthetic_constants = small_.synthetic_constants;
-    made_.binding_options = small_.binding_options;
-    made_.precision = small_.precision;
+    made_.CopyDescription(small_);
     return std::move(made_);
   }
 
