@@ -352,9 +352,8 @@ Result<CompileCheck> CheckByRunning(const Emitted& emitted, int set, const Graph
     TW_ASSIGN_OR_RETURN(auto seen,
                         CheckBySample(emitted.plan, options, library_path, set, progress));
     if (source != nullptr) {
-      TW_RETURN_IF_ERROR(VerifyAll(*source, emitted.plan,
-                                   options.open ? options.open->sequence.get() : nullptr,
-                                   library_path, set, progress, seen));
+      TW_RETURN_IF_ERROR(
+          VerifyAll(*source, emitted.plan, SequenceOf(options), library_path, set, progress, seen));
     }
     return JsonOf(seen);
   };
@@ -451,11 +450,11 @@ CompiledModel MergeVariants(std::vector<CompiledModel> variants, const std::stri
 
 /// Partitions a graph; of a sequence, the network of one position.
 Result<PartitionedGraph> PartitionFor(Graph graph, const CompileOptions& options) {
-  if (!options.open || options.open->sequence == nullptr) {
+  const SequenceNetwork* sequence = SequenceOf(options);
+  if (sequence == nullptr) {
     return Partition(std::move(graph), options.target, options.fuse_residuals);
   }
-  TW_ASSIGN_OR_RETURN(auto network,
-                      options.open->sequence->At(1, std::numeric_limits<std::int64_t>::max()));
+  TW_ASSIGN_OR_RETURN(auto network, sequence->At(1));
   network.graph.name = std::move(graph.name);
   network.graph.notes = std::move(graph.notes);
   network.graph.binding_options = std::move(graph.binding_options);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -431,8 +430,7 @@ Result<CompileCheck> CheckLengths(const SequenceNetwork& network, const Plan& pl
   const std::set<std::int64_t> lengths = LengthsToCheck(*plan.open);
   CompileCheck all;
   for (const std::int64_t length : lengths) {
-    TW_ASSIGN_OR_RETURN(const auto sized,
-                        network.At(length, std::numeric_limits<std::int64_t>::max()));
+    TW_ASSIGN_OR_RETURN(const auto sized, network.At(length));
     TW_RETURN_IF_ERROR(library.Resize(length));
     const double share = seconds / static_cast<double>(lengths.size());
     auto check = CheckedRun(sized.graph, plan, length, library, share, progress).Run();
@@ -463,7 +461,7 @@ Result<CompileCheck> CheckBySample(const Plan& plan, const CompileOptions& optio
   if (!plan.open) {
     return CheckedRun(plan.graph, plan, 1, *library, seconds, progress).Run();
   }
-  if (const auto& sequence = options.open->sequence) {
+  if (const SequenceNetwork* sequence = SequenceOf(options)) {
     return CheckLengths(*sequence, plan, *library, seconds, progress);
   }
   TW_RETURN_IF_ERROR(library->Resize(1));

@@ -220,8 +220,7 @@ Result<VerifyReport> VerifyLength(const SequenceNetwork& network, const std::str
   TW_ASSIGN_OR_RETURN(auto library, ModelLibrary::Open(library_path));
   const std::int64_t length = std::min(kLength, network.range.most);
   TW_RETURN_IF_ERROR(library.Resize(length));
-  TW_ASSIGN_OR_RETURN(const auto source,
-                      network.At(length, std::numeric_limits<std::int64_t>::max()));
+  TW_ASSIGN_OR_RETURN(const auto source, network.At(length));
   return VerifyOnRandomInputs(source, library, progress);
 }
 

@@ -376,8 +376,8 @@ Status PlanBuilder::AddAttention(const FusedGroup& group) {
 
 Status PlanBuilder::AddOpenAttention(const FusedGroup& group) {
   TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, PhysicalLayout(), TablesOf(options_)));
-  TW_ASSIGN_OR_RETURN(auto any_length, OpenAttention(*options_.open->sequence, group, kernel.inputs,
-                                                     options_.target));
+  TW_ASSIGN_OR_RETURN(auto any_length,
+                      OpenAttention(*SequenceOf(options_), group, kernel.inputs, options_.target));
   TW_ASSIGN_OR_RETURN(auto compute, DefineList(kernel.operators));
   TW_ASSIGN_OR_RETURN(const auto schedule, FixedSchedule(std::move(compute), options_.target));
   TW_ASSIGN_OR_RETURN(auto program, Lower(schedule, "kernel"));
@@ -391,7 +391,7 @@ Status PlanBuilder::AddOpenAttention(const FusedGroup& group) {
 }
 
 Status PlanBuilder::AddJoined(const JoinedGroups& joined) {
-  if (options_.open && options_.open->sequence != nullptr) {
+  if (SequenceOf(options_) != nullptr) {
     const Status open = AddOpenAttention(joined.whole);
     if (open.code() != StatusCode::kUnsupported) return open;
     return Unsupported(fmt::format("--dim {}: attention that {}; give one size, or several",
