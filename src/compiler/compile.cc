@@ -75,7 +75,7 @@ std::string KernelOrigin(const Plan& plan, int kernel) {
 /// threads.
 Result<std::vector<std::string>> BuildKernels(const Plan& plan, const CompileOptions& options) {
   const Target& target = options.target;
-  const std::vector<Program>& kernels = plan.open ? plan.open->kernels : plan.kernels;
+  const std::vector<Program>& kernels = plan.CalledKernels();
   std::vector<std::string> objects(kernels.size());
   std::vector<Status> failures(kernels.size());
   std::atomic<std::size_t> done = 0;
@@ -259,7 +259,7 @@ Result<Emitted> PlanModel(Graph graph, const CompileOptions& options, const Code
   model.header = ModelHeader(plan, options);
   if (!options.parameter_path.empty()) model.graph_json = GraphJson(plan, options);
   for (const PlanStep& step : plan.steps) model.operators.push_back(step.report);
-  model.kernels = static_cast<int>((plan.open ? plan.open->kernels : plan.kernels).size());
+  model.kernels = static_cast<int>(plan.CalledKernels().size());
   model.transforms = plan.transforms;
   model.layouts = plan.layouts;
   model.arena_bytes = plan.MostArenaBytes();

@@ -74,11 +74,6 @@ int SpaceOf(BufferSpace space) {
   return TW_ARENA;
 }
 
-/// Returns the kernels that the steps call.
-const std::vector<Program>& KernelsOf(const Plan& plan) {
-  return plan.open ? plan.open->kernels : plan.kernels;
-}
-
 class IrWriter {
  public:
   IrWriter(const Plan& plan, const CompileOptions& options, const std::string& features,
@@ -96,7 +91,7 @@ class IrWriter {
       text_ += fmt::format("@{} = external hidden constant i8\n", kConstantsSymbol);
     }
     if (gpu_ != nullptr) text_ += gpu_->definitions;
-    for (const Program& kernel : KernelsOf(plan_)) {
+    for (const Program& kernel : plan_.CalledKernels()) {
       if (gpu_ != nullptr) break;
       text_ += fmt::format("declare i32 @{0}(ptr, ptr, ptr)\n@{0}_info = external constant i8\n",
                            kernel.name);
@@ -296,7 +291,7 @@ class IrWriter {
   /// Writes the check that all libraries called by kernels, and tile registers, are present.
   void WriteLibraries() {
     std::string asked, last = "null";
-    const std::vector<Program>& kernels = KernelsOf(plan_);
+    const std::vector<Program>& kernels = plan_.CalledKernels();
     for (const Program& kernel : kernels) {
       if (LibraryCallsOf(kernel.body).empty() && !MultipliesTiles(kernel.body)) continue;
       text_ += fmt::format("declare ptr @{}_prepare(ptr, ptr)\n", kernel.name);
