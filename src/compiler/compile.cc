@@ -32,6 +32,7 @@
 #include "src/compiler/check/verify.h"
 #include "src/compiler/emit/constant_object.h"
 #include "src/compiler/emit/graph_json.h"
+#include "src/compiler/emit/model_header.h"
 #include "src/compiler/emit/model_tables.h"
 #include "src/compiler/emit/unverified_library.h"
 #include "src/compiler/plan/plan.h"
