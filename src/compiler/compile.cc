@@ -39,7 +39,6 @@
 #include "src/runtime/model.h"
 #include "src/schedule/launch.h"
 #include "src/target/device.h"
-#include "src/target/gpu.h"
 
 namespace tilewright {
 namespace {

@@ -402,10 +402,6 @@ class CheckedRun {
   CompileCheck check_;
 };
 
-}  // namespace
-
-namespace {
-
 /// Returns lengths to check: few positions, a few more than whole blocks, and the shortest ones
 /// that choose each kernel. Other ones have the same kernels.
 std::set<std::int64_t> LengthsToCheck(const OpenPlan& open) {
