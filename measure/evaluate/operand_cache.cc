@@ -82,10 +82,10 @@ Result<OperandCache::SecretResult> SecretCopy(const BoundedTensor& bounded) {
 
 /// Returns the result in another layout. Errors: kInternal for a result with bounds: only
 /// expressions have them, and their kernels have one layout.
-Result<Tensor> MoveExact(const Tensor& value, bool exact, const std::string& from,
+Result<Tensor> MoveExact(const BoundedTensor& bounded, const std::string& from,
                          const std::string& to) {
-  if (!exact) return Internal("a result with error bounds in another layout, " + to);
-  return TransformLayout(value, from, to);
+  if (!bounded.exact()) return Internal("a result with error bounds in another layout, " + to);
+  return TransformLayout(bounded.value, from, to);
 }
 
 Tensor CopyOf(const GuardedMemory& memory, const TensorType& type) {
@@ -223,8 +223,8 @@ Status OperandCache::FindExpected(const KernelSpec& kernel, const Source& source
     auto found = expected_.find(key);
     if (found == expected_.end()) {
       TW_ASSIGN_OR_RETURN(auto tensor,
-                          MoveExact(source.expected[set].value, source.expected[set].exact(),
-                                    kernel_operands.result_layout, kernel_operands.output_layout));
+                          MoveExact(source.expected[set], kernel_operands.result_layout,
+                                    kernel_operands.output_layout));
       found = expected_.emplace(key, ExpectedPiece{{std::move(tensor), Tensor()}, now_}).first;
     }
     found->second.last_used = now_;
@@ -273,8 +273,7 @@ Status OperandCache::FindFresh(const KernelSpec& kernel, const Source& source,
   auto found = secret_.find(key);
   if (found == secret_.end()) {
     BoundedTensor given = source.fresh_expected->Copy(), moved;
-    auto tensor = MoveExact(given.value, given.exact(), kernel_operands.result_layout,
-                            kernel_operands.output_layout);
+    auto tensor = MoveExact(given, kernel_operands.result_layout, kernel_operands.output_layout);
     WipeTensor(given.value);
     TW_RETURN_IF_ERROR(tensor);
     moved.value = *std::move(tensor);

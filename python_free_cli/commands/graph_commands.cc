@@ -16,6 +16,7 @@
 #include "src/base/printable.h"
 #include "src/base/text/plural.h"
 #include "src/compiler/compile.h"
+#include "src/compiler/plan/block_kernels.h"
 #include "src/graph/ir/check_memory.h"
 #include "src/graph/ir/describe.h"
 #include "src/graph/ir/graph.h"
@@ -151,7 +152,7 @@ class TasksCommand final : public Command {
     TW_RETURN_IF_ERROR(graph);
     TW_ASSIGN_OR_RETURN(auto tasks, ExtractTasks(*graph, rule));
     for (ExtractedTask& task : tasks) {
-      if (range) task.workload = session::BlockWorkload(std::move(task.workload), *range);
+      if (range) task.workload = BlockWorkload(std::move(task.workload), *range);
     }
     if (groups_) return PrintGroups(source, target);
     const Status taken = CheckTaken(templates(), file_, *std::move(graph), target);

@@ -32,13 +32,13 @@
 #include "src/compiler/check/verify.h"
 #include "src/compiler/emit/constant_object.h"
 #include "src/compiler/emit/graph_json.h"
+#include "src/compiler/emit/model_header.h"
 #include "src/compiler/emit/model_tables.h"
 #include "src/compiler/emit/unverified_library.h"
 #include "src/compiler/plan/plan.h"
 #include "src/runtime/model.h"
 #include "src/schedule/launch.h"
 #include "src/target/device.h"
-#include "src/target/gpu.h"
 
 namespace tilewright {
 namespace {
@@ -75,7 +75,7 @@ std::string KernelOrigin(const Plan& plan, int kernel) {
 /// threads.
 Result<std::vector<std::string>> BuildKernels(const Plan& plan, const CompileOptions& options) {
   const Target& target = options.target;
-  const std::vector<Program>& kernels = plan.open ? plan.open->kernels : plan.kernels;
+  const std::vector<Program>& kernels = plan.CalledKernels();
   std::vector<std::string> objects(kernels.size());
   std::vector<Status> failures(kernels.size());
   std::atomic<std::size_t> done = 0;
@@ -259,7 +259,7 @@ Result<Emitted> PlanModel(Graph graph, const CompileOptions& options, const Code
   model.header = ModelHeader(plan, options);
   if (!options.parameter_path.empty()) model.graph_json = GraphJson(plan, options);
   for (const PlanStep& step : plan.steps) model.operators.push_back(step.report);
-  model.kernels = static_cast<int>((plan.open ? plan.open->kernels : plan.kernels).size());
+  model.kernels = static_cast<int>(plan.CalledKernels().size());
   model.transforms = plan.transforms;
   model.layouts = plan.layouts;
   model.arena_bytes = plan.MostArenaBytes();
@@ -352,9 +352,8 @@ Result<CompileCheck> CheckByRunning(const Emitted& emitted, int set, const Graph
     TW_ASSIGN_OR_RETURN(auto seen,
                         CheckBySample(emitted.plan, options, library_path, set, progress));
     if (source != nullptr) {
-      TW_RETURN_IF_ERROR(VerifyAll(*source, emitted.plan,
-                                   options.open ? options.open->sequence.get() : nullptr,
-                                   library_path, set, progress, seen));
+      TW_RETURN_IF_ERROR(
+          VerifyAll(*source, emitted.plan, SequenceOf(options), library_path, set, progress, seen));
     }
     return JsonOf(seen);
   };
@@ -451,11 +450,11 @@ CompiledModel MergeVariants(std::vector<CompiledModel> variants, const std::stri
 
 /// Partitions a graph; of a sequence, the network of one position.
 Result<PartitionedGraph> PartitionFor(Graph graph, const CompileOptions& options) {
-  if (!options.open || options.open->sequence == nullptr) {
+  const SequenceNetwork* sequence = SequenceOf(options);
+  if (sequence == nullptr) {
     return Partition(std::move(graph), options.target, options.fuse_residuals);
   }
-  TW_ASSIGN_OR_RETURN(auto network,
-                      options.open->sequence->At(1, std::numeric_limits<std::int64_t>::max()));
+  TW_ASSIGN_OR_RETURN(auto network, sequence->At(1));
   network.graph.name = std::move(graph.name);
   network.graph.notes = std::move(graph.notes);
   network.graph.binding_options = std::move(graph.binding_options);

@@ -17,6 +17,7 @@
 #include "src/base/strings.h"
 #include "src/base/text/plural.h"
 #include "src/compiler/compile.h"
+#include "src/compiler/plan/block_kernels.h"
 #include "src/compiler/plan/group_tasks.h"
 #include "src/graph/partition/partition.h"
 #include "src/graph/partition/tasks.h"
@@ -190,14 +191,6 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
     tasks.push_back({{std::move(uses.workload), target}, {}, count});
   }
   return tasks;
-}
-
-Workload BlockWorkload(Workload workload, const SizeRange& range) {
-  constexpr std::int64_t kMaxRows = 8;  // of a block (src/compiler/plan/block_kernels.h)
-  if (workload.op != OpKind::kDense || workload.data.shape.empty()) return workload;
-  std::int64_t& rows = workload.data.shape[0];
-  if (rows >= 1 && 2 * rows <= kMaxRows) rows *= std::min(kMaxRows / rows, range.most);
-  return workload;
 }
 
 void UseBlocks(const SizeRange& range, std::vector<search::TuneTask>& tasks) {

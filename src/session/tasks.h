@@ -48,10 +48,8 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
                                                        const Target& target, double min_share,
                                                        std::vector<double>* shares = nullptr);
 
-/// Returns the workload that a library for a range of sizes is compiled with. workload: of one
-/// entry. Dense layers of few rows work on blocks of several entries.
-Workload BlockWorkload(Workload workload, const SizeRange& range);
-/// Replaces the workloads of tasks of one entry by BlockWorkload's.
+/// Replaces the workloads of tasks of one entry by BlockWorkload's
+/// (src/compiler/plan/block_kernels.h).
 void UseBlocks(const SizeRange& range, std::vector<search::TuneTask>& tasks);
 
 /// Removes the tasks that no VTA template serves and that the host therefore computes, with a note

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "src/session/tasks.h"
+#include "src/compiler/plan/block_kernels.h"
 
 namespace tilewright::session {
 namespace {

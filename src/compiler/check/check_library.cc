@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -20,7 +19,6 @@
 #include "src/compiler/check/check_plan.h"
 #include "src/compiler/check/coverage.h"
 #include "src/compiler/check/sample.h"
-#include "src/compiler/check/verify.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
 #include "src/tensor/recurrence.h"
@@ -404,10 +402,6 @@ class CheckedRun {
   CompileCheck check_;
 };
 
-}  // namespace
-
-namespace {
-
 /// Returns lengths to check: few positions, a few more than whole blocks, and the shortest ones
 /// that choose each kernel. Other ones have the same kernels.
 std::set<std::int64_t> LengthsToCheck(const OpenPlan& open) {
@@ -432,8 +426,7 @@ Result<CompileCheck> CheckLengths(const SequenceNetwork& network, const Plan& pl
   const std::set<std::int64_t> lengths = LengthsToCheck(*plan.open);
   CompileCheck all;
   for (const std::int64_t length : lengths) {
-    TW_ASSIGN_OR_RETURN(const auto sized,
-                        network.At(length, std::numeric_limits<std::int64_t>::max()));
+    TW_ASSIGN_OR_RETURN(const auto sized, network.At(length));
     TW_RETURN_IF_ERROR(library.Resize(length));
     const double share = seconds / static_cast<double>(lengths.size());
     auto check = CheckedRun(sized.graph, plan, length, library, share, progress).Run();
@@ -464,7 +457,7 @@ Result<CompileCheck> CheckBySample(const Plan& plan, const CompileOptions& optio
   if (!plan.open) {
     return CheckedRun(plan.graph, plan, 1, *library, seconds, progress).Run();
   }
-  if (const auto& sequence = options.open->sequence) {
+  if (const SequenceNetwork* sequence = SequenceOf(options)) {
     return CheckLengths(*sequence, plan, *library, seconds, progress);
   }
   TW_RETURN_IF_ERROR(library->Resize(1));
@@ -472,25 +465,6 @@ Result<CompileCheck> CheckBySample(const Plan& plan, const CompileOptions& optio
                       CheckedRun(plan.graph, plan, 1, *library, seconds, progress).Run());
   TW_RETURN_IF_ERROR(CheckEntries(*library, progress));
   return check;
-}
-
-Result<VerifyReport> VerifyLength(const SequenceNetwork& network, const std::string& library_path,
-                                  CheckProgress& progress) {
-  constexpr std::int64_t kLength = 37;
-  constexpr int kThreads = 2;
-  TW_ASSIGN_OR_RETURN(auto library, ModelLibrary::Open(library_path));
-  const std::int64_t length = std::min(kLength, network.range.most);
-  TW_RETURN_IF_ERROR(library.Resize(length));
-  std::vector<Tensor> inputs;
-  for (const ModelValue& value : library.inputs()) {
-    inputs.push_back(MakeSyntheticInput(value.name, value.type, SyntheticInputRule::kRandom));
-  }
-  TW_ASSIGN_OR_RETURN(const auto source,
-                      network.At(length, std::numeric_limits<std::int64_t>::max()));
-  VerifyOptions options;
-  options.threads = kThreads;
-  options.progress = &progress;
-  return Verify(source, library, inputs, options);
 }
 
 Result<CompileCheck> CheckByCode(const Plan& plan) {

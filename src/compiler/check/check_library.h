@@ -7,7 +7,6 @@
 
 #include "src/base/status.h"
 #include "src/compiler/check/check_process.h"
-#include "src/compiler/check/verify.h"
 #include "src/compiler/options/report.h"
 #include "src/compiler/plan/plan.h"
 
@@ -26,11 +25,6 @@ namespace tilewright {
 Result<CompileCheck> CheckBySample(const Plan& plan, const CompileOptions& options,
                                    const std::string& library_path, int set,
                                    CheckProgress& progress);
-
-/// Verifies a library for lengths of a sequence operator by operator, with one length whose last
-/// block of positions is partial. Errors: those of the run and of Verify.
-Result<VerifyReport> VerifyLength(const SequenceNetwork& network, const std::string& library_path,
-                                  CheckProgress& progress);
 
 /// Checks without a run that the code of every kernel writes all of its result.
 /// Errors: kInternal naming a kernel that does not.

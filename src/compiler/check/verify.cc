@@ -13,6 +13,7 @@
 #include "src/compiler/run/real_values.h"
 #include "src/compiler/run/run_values.h"
 #include "src/graph/ir/evaluate.h"
+#include "src/graph/open/sequence.h"
 #include "src/graph/partition/partition.h"
 #include "src/tensor/synthetic_data.h"
 
@@ -148,6 +149,20 @@ Status CompareOutputs(const Graph& source, std::span<const Tensor> inputs,
   return Status();
 }
 
+/// Verifies a library on random inputs. source: as Verify takes it.
+Result<VerifyReport> VerifyOnRandomInputs(const PartitionedGraph& source,
+                                          const ModelLibrary& library, CheckProgress& progress) {
+  constexpr int kThreads = 2;
+  std::vector<Tensor> inputs;
+  for (const ModelValue& value : library.inputs()) {
+    inputs.push_back(MakeSyntheticInput(value.name, value.type, SyntheticInputRule::kRandom));
+  }
+  VerifyOptions options;
+  options.threads = kThreads;
+  options.progress = &progress;
+  return Verify(source, library, inputs, options);
+}
+
 }  // namespace
 
 bool IsLibraryOf(const Graph& graph, const ModelLibrary& model) {
@@ -191,20 +206,22 @@ Result<VerifyReport> Verify(const PartitionedGraph& source, const RunnableNetwor
 
 Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_path, int set,
                                 CheckProgress& progress) {
-  constexpr int kThreads = 2;
   TW_ASSIGN_OR_RETURN(auto library, ModelLibrary::Open(library_path, set));
   if (library.open_dimension() != nullptr) TW_RETURN_IF_ERROR(library.Resize(1));
-  std::vector<Tensor> inputs;
-  for (const ModelValue& value : library.inputs()) {
-    inputs.push_back(MakeSyntheticInput(value.name, value.type, SyntheticInputRule::kRandom));
-  }
-  VerifyOptions options;
-  options.threads = kThreads;
-  options.progress = &progress;
   TW_ASSIGN_OR_RETURN(
       const auto source,
       PartitionLike(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), library));
-  return Verify(source, library, inputs, options);
+  return VerifyOnRandomInputs(source, library, progress);
+}
+
+Result<VerifyReport> VerifyLength(const SequenceNetwork& network, const std::string& library_path,
+                                  CheckProgress& progress) {
+  constexpr std::int64_t kLength = 37;
+  TW_ASSIGN_OR_RETURN(auto library, ModelLibrary::Open(library_path));
+  const std::int64_t length = std::min(kLength, network.range.most);
+  TW_RETURN_IF_ERROR(library.Resize(length));
+  TW_ASSIGN_OR_RETURN(const auto source, network.At(length));
+  return VerifyOnRandomInputs(source, library, progress);
 }
 
 Result<VerifyReport> VerifyPlanned(const Plan& plan, const RunnableNetwork& network,

@@ -14,6 +14,7 @@ namespace tilewright {
 
 class CheckProgress;
 struct Plan;
+struct SequenceNetwork;
 
 /// Result of comparing one operator of a network with the reference evaluator.
 struct OperatorCheck {
@@ -64,6 +65,11 @@ Result<VerifyReport> Verify(const PartitionedGraph& source, const RunnableNetwor
 /// With an open dimension, the graph is that of one entry.
 Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_path, int set,
                                 CheckProgress& progress);
+
+/// Verifies a library for lengths of a sequence operator by operator, with one length whose last
+/// block of positions is partial. Errors: those of the run and of Verify.
+Result<VerifyReport> VerifyLength(const SequenceNetwork& network, const std::string& library_path,
+                                  CheckProgress& progress);
 
 /// Verifies the steps of a plan (PlannedNetwork), and its outputs against those of `source`, the
 /// model as imported. If `source` is null, the outputs are those of the steps.

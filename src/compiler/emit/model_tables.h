@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "src/compiler/emit/gpu_tables.h"
@@ -22,13 +21,5 @@ std::string ModelTablesIr(const Plan& plan, const CompileOptions& options,
 
 /// Returns LLVM IR of the functions that choose among the models of `variants` shape variants.
 std::string VariantTablesIr(const std::string& name, int variants);
-
-/// Returns the C header of those functions, which follow the models'. models: their names. inputs:
-/// of each model, for comments.
-std::string VariantHeader(const std::string& name, std::span<const std::string> models,
-                          std::span<const Graph* const> graphs);
-
-/// Returns the C header of a model's functions.
-std::string ModelHeader(const Plan& plan, const CompileOptions& options);
 
 }  // namespace tilewright

@@ -92,11 +92,17 @@ struct CompileOptions {
   std::function<void(Plan&)> change_plan;
 };
 
+/// Returns the network over a sequence of any length; null if no dimension is open, or entries are
+/// independent.
+inline const SequenceNetwork* SequenceOf(const CompileOptions& options) {
+  return options.open ? options.open->sequence.get() : nullptr;
+}
+
 /// Returns the names of the constants with elements for each position of an open sequence.
 inline const std::set<std::string>& TablesOf(const CompileOptions& options) {
   static const std::set<std::string> none;
-  const bool sequence = options.open && options.open->sequence != nullptr;
-  return sequence ? options.open->sequence->tables : none;
+  const SequenceNetwork* sequence = SequenceOf(options);
+  return sequence != nullptr ? sequence->tables : none;
 }
 
 }  // namespace tilewright

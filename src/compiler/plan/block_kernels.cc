@@ -30,6 +30,7 @@ Workload WithRows(const Workload& workload, std::int64_t rows) {
 struct BlockFamily {
   KernelChoice largest;  ///< kernel of the largest block
   Config config;         ///< its config
+  KernelChoice one;      ///< kernel of one entry
   const TemplateEntry* entry = nullptr;
 };
 
@@ -92,7 +93,10 @@ std::optional<BlockFamily> DefaultFamily(const Workload& workload, const Workloa
     report.explanation = fmt::format("{}; {} does not serve one entry: default config of {}",
                                      chosen.explanation, chosen.template_key, entry->key);
     family.config = *std::move(config);
-    if (BuildBlock(family, workload, epilogue, target).ok()) return family;
+    auto one = BuildBlock(family, workload, epilogue, target);
+    if (!one.ok()) continue;
+    family.one = *std::move(one);
+    return family;
   }
   return std::nullopt;
 }
@@ -100,14 +104,9 @@ std::optional<BlockFamily> DefaultFamily(const Workload& workload, const Workloa
 /// Returns none if the layer has no blocks.
 std::optional<BlockFamily> BlockFamilyOf(const Workload& workload, const Epilogue& epilogue,
                                          bool plain_weight, const CompileOptions& options) {
-  const std::int64_t rows = workload.data.shape.empty() ? 0 : workload.data.shape[0];
-  if (workload.op != OpKind::kDense || plain_weight || rows < 1 || 2 * rows > kMaxRows ||
-      options.open->range.most < 2) {
-    return std::nullopt;
-  }
-  const std::int64_t most = std::min(kMaxRows / rows, options.open->range.most);
+  const Workload largest = BlockWorkload(workload, options.open->range);
+  if (plain_weight || largest == workload) return std::nullopt;
   BlockFamily family;
-  const Workload largest = WithRows(workload, most * rows);
   auto choice = ChooseKernel(largest, epilogue, plain_weight, nullptr, options);
   if (!choice.ok()) return std::nullopt;
   family.entry = options.templates->Find(choice->report.template_key);
@@ -115,8 +114,12 @@ std::optional<BlockFamily> BlockFamilyOf(const Workload& workload, const Epilogu
   if (family.entry == nullptr || !config.ok()) return std::nullopt;
   family.largest = *std::move(choice);
   family.config = *std::move(config);
-  if (BuildBlock(family, workload, epilogue, options.target).ok()) return family;
-  return DefaultFamily(workload, largest, epilogue, family.largest.report, options);
+  auto one = BuildBlock(family, workload, epilogue, options.target);
+  if (!one.ok()) {
+    return DefaultFamily(workload, largest, epilogue, family.largest.report, options);
+  }
+  family.one = *std::move(one);
+  return family;
 }
 
 /// Relative time of a block: a register tile of few rows waits for its sums.
@@ -132,27 +135,29 @@ double BlockCost(const BlockFamily& family, std::int64_t rows) {
 
 }  // namespace
 
-std::vector<BlockKernel> BlockKernels(const Workload& workload, const Epilogue& epilogue,
-                                      bool plain_weight, const CompileOptions& options) {
-  const auto family = BlockFamilyOf(workload, epilogue, plain_weight, options);
-  if (!family) return {};
-  const std::int64_t rows = workload.data.shape[0];
-  std::vector<BlockKernel> blocks;
-  for (std::int64_t entries = 1; entries * rows <= kMaxRows; ++entries) {
-    if (entries > options.open->range.most) break;
-    auto choice = BuildBlock(*family, WithRows(workload, entries * rows), epilogue, options.target);
-    if (!choice.ok() && entries == 1) return {};
-    if (!choice.ok()) continue;
-    blocks.push_back({entries, std::move(choice->program), BlockCost(*family, entries * rows)});
-  }
-  return blocks;
+Workload BlockWorkload(Workload workload, const SizeRange& range) {
+  if (workload.op != OpKind::kDense || workload.data.shape.empty()) return workload;
+  std::int64_t& rows = workload.data.shape[0];
+  if (rows >= 1 && 2 * rows <= kMaxRows) rows *= std::min(kMaxRows / rows, range.most);
+  return workload;
 }
 
-Result<KernelChoice> ChooseBlock(const Workload& workload, const Epilogue& epilogue,
-                                 const CompileOptions& options) {
-  const auto family = BlockFamilyOf(workload, epilogue, /*plain_weight=*/false, options);
-  if (!family) return Internal("a layer without blocks");
-  return BuildBlock(*family, workload, epilogue, options.target);
+std::optional<BlockChoice> ChooseBlocks(const Workload& workload, const Epilogue& epilogue,
+                                        bool plain_weight, const CompileOptions& options) {
+  auto family = BlockFamilyOf(workload, epilogue, plain_weight, options);
+  if (!family) return std::nullopt;
+  const std::int64_t rows = workload.data.shape[0];
+  BlockChoice chosen;
+  chosen.blocks.push_back({1, family->one.program, BlockCost(*family, rows)});
+  for (std::int64_t entries = 2; entries * rows <= kMaxRows; ++entries) {
+    if (entries > options.open->range.most) break;
+    auto choice = BuildBlock(*family, WithRows(workload, entries * rows), epilogue, options.target);
+    if (!choice.ok()) continue;
+    chosen.blocks.push_back(
+        {entries, std::move(choice->program), BlockCost(*family, entries * rows)});
+  }
+  chosen.one = std::move(family->one);
+  return chosen;
 }
 
 }  // namespace tilewright

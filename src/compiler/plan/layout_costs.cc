@@ -95,31 +95,31 @@ bool LayoutCosts::UsesTiles(const Workload& workload, const KernelLayouts& layou
 
 double LayoutCosts::Anchor(const Workload& workload, const KernelLayouts& layouts) const {
   const auto shape = ConvShapeOf(workload);
-  double vectors = static_cast<double>(workload.macs()) / lanes_;
+  const int lanes = features_.float_lanes();
+  double vectors = static_cast<double>(workload.macs()) / lanes;
   if (shape.ok()) {
     const ConvShape& s = *shape;
     const bool depthwise = s.groups > 1 && s.c == s.groups;
-    if (UsesTiles(workload, layouts)) {
+    const bool uses_tiles = UsesTiles(workload, layouts);
+    if (uses_tiles) {
       vectors *=
           kTileShare * static_cast<double>(RoundUp(s.k, kTileColumns)) / static_cast<double>(s.k);
     } else if (HasRowsOfColumns(layouts.output)) {
-      vectors *= VectorsPerFull(s, lanes_);
+      vectors *= VectorsPerFull(s, lanes);
       // Data of neighboring results that are not adjacent are read one by one.
       if (s.stride_w > 1) vectors *= 4;
       if (s.groups == 1) vectors *= 1.1;
     } else {
       const std::int64_t block = ChannelBlockOf(layouts.output);
       vectors *= static_cast<double>(RoundUp(s.k, block)) / static_cast<double>(s.k);
-      if (block < lanes_ && !features_.double_pumped_512) {
-        vectors *= static_cast<double>(lanes_) / static_cast<double>(block);
+      if (block < lanes && !features_.double_pumped_512) {
+        vectors *= static_cast<double>(lanes) / static_cast<double>(block);
       }
       // With several groups in one block, each vector of data is shuffled for each product.
       if (s.groups > 1 && !depthwise && s.k / s.groups < block) vectors *= 1.3;
     }
     if (layouts.winograd_tile > 0) vectors *= 0.45;
-    if (workload.data.dtype == kBFloat16 && !layouts.multiply_dtype &&
-        !UsesTiles(workload, layouts))
-      vectors *= 0.5;
+    if (workload.data.dtype == kBFloat16 && !layouts.multiply_dtype && !uses_tiles) vectors *= 0.5;
     // In rows the padding is copied.
     if (depthwise && HasRowsOfColumns(layouts.output)) vectors *= 1.25;
   }

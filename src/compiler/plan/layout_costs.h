@@ -26,14 +26,12 @@ class LayoutCosts {
   double Change(const TensorType& type, const PhysicalLayout& from, const PhysicalLayout& to) const;
 
  private:
-  LayoutCosts(const CpuFeatures& features, int threads)
-      : features_(features), lanes_(features.float_lanes()), threads_(threads) {}
+  LayoutCosts(const CpuFeatures& features, int threads) : features_(features), threads_(threads) {}
 
   /// Returns true for products in AMX tile registers: of these types, only they write NHWC.
   bool UsesTiles(const Workload& workload, const KernelLayouts& layouts) const;
 
   CpuFeatures features_;
-  int lanes_;
   int threads_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "src/base/math.h"
 #include "src/base/printable.h"
+#include "src/graph/ir/data_movement.h"
 #include "src/ir/open_loop.h"
 #include "src/ir/visit.h"
 #include "src/schedule/lower/lower.h"
@@ -152,11 +153,6 @@ Stmt WithLets(const Stmt& stmt, const Lets& lets) {
   return parallel ? WithBody(stmt, {lets(stmt->body[0])}) : lets(stmt);
 }
 
-bool MovesOnly(OpKind kind) {
-  return kind == OpKind::kReshape || kind == OpKind::kTranspose || kind == OpKind::kSlice ||
-         kind == OpKind::kIdentity;
-}
-
 /// Returns the dimensions that depend on the number of positions, by the types for two numbers.
 std::vector<std::size_t> GrowingDimensions(const TensorType& small, const TensorType& large) {
   std::vector<std::size_t> growing;
@@ -214,7 +210,7 @@ Status CheckSoftmax(const Graph& graph, const FusedGroup& group) {
     if (kind == OpKind::kSoftmax && softmax >= 0) return Unsupported("has two softmaxes");
     if (kind == OpKind::kSoftmax) softmax = id;
     const bool known = kind == OpKind::kBatchMatmul || kind == OpKind::kSoftmax ||
-                       IsElementwise(kind) || IsComparisonOrSelect(kind) || MovesOnly(kind) ||
+                       IsElementwise(kind) || IsComparisonOrSelect(kind) || IsRearrangement(kind) ||
                        kind == OpKind::kBroadcastTo;
     if (!known) return Unsupported(fmt::format("has a {} in it", OpName(kind)));
   }
@@ -227,7 +223,7 @@ Status CheckSoftmax(const Graph& graph, const FusedGroup& group) {
   int chances = graph.node(product).inputs[0];
   while (chances != softmax) {
     const Node& move = graph.node(chances);
-    if (move.kind != NodeKind::kOperator || !MovesOnly(move.op.kind)) {
+    if (move.kind != NodeKind::kOperator || !IsRearrangement(move.op.kind)) {
       return Unsupported("changes the result of its softmax");
     }
     chances = move.inputs[0];

@@ -63,7 +63,7 @@ class OpenPlanner {
   /// Gives the tables the rows of all positions.
   void FillTables() {
     for (const auto& [buffer, node] : plan_.tables) {
-      const Graph& largest = options_.open->sequence->large.graph;
+      const Graph& largest = SequenceOf(options_)->large.graph;
       const auto index =
           static_cast<std::size_t>(plan_.buffers[static_cast<std::size_t>(buffer)].index);
       plan_.constants[index] = largest.Contents(node)->Clone();

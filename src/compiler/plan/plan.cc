@@ -178,15 +178,18 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
       return LayoutSecondsOf(workload, group, layouts);
     };
     // Layers of a few rows are chosen for blocks of entries, whose kernels share the weight.
-    std::vector<BlockKernel> blocks;
-    if (options_.open) blocks = BlockKernels(workload, group.epilogue, plain_weight, options_);
-    auto choice = blocks.empty() ? ChooseKernel(workload, group.epilogue, plain_weight,
-                                                layout_seconds, options_, option)
-                                 : ChooseBlock(workload, group.epilogue, options_);
-    TW_RETURN_IF_ERROR(choice);
-    const int kernel = AddKernel(choice->program, SymbolPart(workload.op_name()));
+    std::optional<BlockChoice> chosen;
+    if (options_.open) chosen = ChooseBlocks(workload, group.epilogue, plain_weight, options_);
+    if (!chosen) {
+      TW_ASSIGN_OR_RETURN(auto choice, ChooseKernel(workload, group.epilogue, plain_weight,
+                                                    layout_seconds, options_, option));
+      chosen = BlockChoice{std::move(choice), {}};
+    }
+    const int kernel = AddKernel(chosen->one.program, SymbolPart(workload.op_name()));
     known =
-        choices_.emplace(key, AnchorChoice{*std::move(choice), kernel, std::move(blocks)}).first;
+        choices_
+            .emplace(key, AnchorChoice{std::move(chosen->one), kernel, std::move(chosen->blocks)})
+            .first;
   }
   const auto& [choice, kernel, blocks] = known->second;
   TW_ASSIGN_OR_RETURN(auto signature, SignatureOf(workload, group.epilogue, choice.layouts,
@@ -373,8 +376,8 @@ Status PlanBuilder::AddAttention(const FusedGroup& group) {
 
 Status PlanBuilder::AddOpenAttention(const FusedGroup& group) {
   TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, PhysicalLayout(), TablesOf(options_)));
-  TW_ASSIGN_OR_RETURN(auto any_length, OpenAttention(*options_.open->sequence, group, kernel.inputs,
-                                                     options_.target));
+  TW_ASSIGN_OR_RETURN(auto any_length,
+                      OpenAttention(*SequenceOf(options_), group, kernel.inputs, options_.target));
   TW_ASSIGN_OR_RETURN(auto compute, DefineList(kernel.operators));
   TW_ASSIGN_OR_RETURN(const auto schedule, FixedSchedule(std::move(compute), options_.target));
   TW_ASSIGN_OR_RETURN(auto program, Lower(schedule, "kernel"));
@@ -388,7 +391,7 @@ Status PlanBuilder::AddOpenAttention(const FusedGroup& group) {
 }
 
 Status PlanBuilder::AddJoined(const JoinedGroups& joined) {
-  if (options_.open && options_.open->sequence != nullptr) {
+  if (SequenceOf(options_) != nullptr) {
     const Status open = AddOpenAttention(joined.whole);
     if (open.code() != StatusCode::kUnsupported) return open;
     return Unsupported(fmt::format("--dim {}: attention that {}; give one size, or several",

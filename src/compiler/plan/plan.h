@@ -135,6 +135,9 @@ struct Plan {
     return arena_bytes * std::max(RoundUp(open->range.most, open->padded_to), open->least_room);
   }
 
+  /// Returns the kernels that the library calls: those for any number of entries if a dimension is
+  /// open.
+  const std::vector<Program>& CalledKernels() const { return open ? open->kernels : kernels; }
   const Program& KernelOf(const KernelStep& step) const {
     return kernels[static_cast<std::size_t>(step.kernel)];
   }

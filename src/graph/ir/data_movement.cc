@@ -16,4 +16,9 @@ bool IsDataMovement(OpKind kind) {
   }
 }
 
+bool IsRearrangement(OpKind kind) {
+  return kind == OpKind::kReshape || kind == OpKind::kTranspose || kind == OpKind::kSlice ||
+         kind == OpKind::kIdentity;
+}
+
 }  // namespace tilewright

@@ -8,4 +8,8 @@ namespace tilewright {
 /// Elements may be dropped or repeated.
 bool IsDataMovement(OpKind kind);
 
+/// Returns true for data movement that repeats no element and takes its positions from attributes
+/// only.
+bool IsRearrangement(OpKind kind);
+
 }  // namespace tilewright

@@ -203,17 +203,21 @@ const double* Graph::Fill(int id) const {
   return fill == fills_.end() || store_->contents.contains(id) ? nullptr : &fill->second;
 }
 
+void Graph::CopyDescription(const Graph& from) {
+  name = from.name;
+  style = from.style;
+  quantization = from.quantization;
+  notes = from.notes;
+  origins = from.origins;
+  synthetic_constants = from.synthetic_constants;
+  binding_options = from.binding_options;
+  precision = from.precision;
+  float32_products = from.float32_products;
+}
+
 Graph Graph::CloneWithout(std::int64_t max_elements) const {
   Graph clone;
-  clone.name = name;
-  clone.style = style;
-  clone.quantization = quantization;
-  clone.origins = origins;
-  clone.notes = notes;
-  clone.synthetic_constants = synthetic_constants;
-  clone.precision = precision;
-  clone.float32_products = float32_products;
-  clone.binding_options = binding_options;
+  clone.CopyDescription(*this);
   clone.nodes_ = nodes_;
   clone.outputs_ = outputs_;
   clone.fills_ = fills_;

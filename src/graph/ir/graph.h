@@ -104,6 +104,9 @@ class Graph {
   /// Source names (SourceName) of products whose operands stay float32 in another precision.
   std::set<std::string, std::less<>> float32_products;
 
+  /// Copies the members above: what a graph has apart from its nodes.
+  void CopyDescription(const Graph& from);
+
   int AddInput(std::string value_name, TensorType type);
   /// Adds a constant. Its contents are missing if the source has no payload: see SeedConstants.
   int AddConstant(std::string value_name, Tensor contents);

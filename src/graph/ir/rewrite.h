@@ -12,15 +12,7 @@ namespace tilewright {
 class Rewriter {
  public:
   explicit Rewriter(Graph source) : source_(std::move(source)), map_(source_.nodes().size(), -1) {
-    result_.name = source_.name;
-    result_.style = source_.style;
-    result_.quantization = source_.quantization;
-    result_.notes = source_.notes;
-    result_.origins = source_.origins;
-    result_.synthetic_constants = source_.synthetic_constants;
-    result_.precision = source_.precision;
-    result_.float32_products = source_.float32_products;
-    result_.binding_options = source_.binding_options;
+    result_.CopyDescription(source_);
   }
 
   const Graph& source() const { return source_; }

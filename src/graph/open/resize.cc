@@ -17,12 +17,13 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
+/// Attributes that may be linear in a size.
+constexpr Shape OpAttributes::*kSizeAttributes[] = {&OpAttributes::new_shape, &OpAttributes::begin,
+                                                    &OpAttributes::end, &OpAttributes::pad_width};
+
 /// Operator without the attributes that may be linear in a size.
 Operator WithoutSizes(Operator op) {
-  for (Shape* sizes : {&op.attributes.new_shape, &op.attributes.begin, &op.attributes.end,
-                       &op.attributes.pad_width}) {
-    sizes->clear();
-  }
+  for (const auto sizes : kSizeAttributes) (op.attributes.*sizes).clear();
   return op;
 }
 
@@ -61,13 +62,7 @@ class Resizer {
       }
     }
     made_.SetOutputs(small_.outputs());
-    made_.name = small_.name;
-    made_.quantization = small_.quantization;
-    made_.notes = small_.notes;
-    made_.origins = small_.origins;
-    made_.synthetic_constants = small_.synthetic_constants;
-    made_.binding_options = small_.binding_options;
-    made_.precision = small_.precision;
+    made_.CopyDescription(small_);
     return std::move(made_);
   }
 
@@ -121,14 +116,9 @@ class Resizer {
       return Unsupported("has attributes that depend on it");
     }
     Operator op = small.op;
-    const auto resize = [&](Shape OpAttributes::*sizes) -> Status {
+    for (const auto sizes : kSizeAttributes) {
       TW_ASSIGN_OR_RETURN(op.attributes.*sizes,
                           Between(small.op.attributes.*sizes, large.op.attributes.*sizes));
-      return Status();
-    };
-    for (Shape OpAttributes::*sizes : {&OpAttributes::new_shape, &OpAttributes::begin,
-                                       &OpAttributes::end, &OpAttributes::pad_width}) {
-      TW_RETURN_IF_ERROR(resize(sizes));
     }
     const auto added = made_.AddOperator(small.name, std::move(op), small.inputs);
     if (!added.ok()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -29,7 +30,9 @@ struct SequenceNetwork {
 
   /// Returns the network with a length, with the groups of both.
   /// max_elements: larger constants get no contents. Errors: those of Resized.
-  Result<PartitionedGraph> At(std::int64_t size, std::int64_t max_elements) const;
+  Result<PartitionedGraph> At(
+      std::int64_t size,
+      std::int64_t max_elements = std::numeric_limits<std::int64_t>::max()) const;
 };
 
 /// Least of the largest lengths that FindSequence takes: a line needs two lengths and a check.

@@ -6,16 +6,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "src/graph/ir/data_movement.h"
 #include "src/graph/ir/operand.h"
 #include "src/graph/passes/passes.h"
 
 namespace tilewright {
 namespace {
-
-bool IsDataMovementOnly(OpKind kind) {
-  return kind == OpKind::kTranspose || kind == OpKind::kSlice || kind == OpKind::kReshape ||
-         kind == OpKind::kIdentity;
-}
 
 class AttentionFinder {
  public:
@@ -63,7 +59,7 @@ class AttentionFinder {
   bool IsDataMovement(const FusedGroup& group) const {
     return !group.anchor && group.inputs.size() == 1 &&
            std::ranges::all_of(group.nodes,
-                               [&](int id) { return IsDataMovementOnly(graph_.node(id).op.kind); });
+                               [&](int id) { return IsRearrangement(graph_.node(id).op.kind); });
   }
   bool IsProduct(const FusedGroup& group) const {
     return group.anchor && graph_.node(*group.anchor).op.kind == OpKind::kBatchMatmul;

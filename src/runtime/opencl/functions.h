@@ -46,8 +46,6 @@ enum {
   TW_CL_DEVICE_DRIVER = 0x102D,
   TW_CL_DEVICE_VERSION = 0x102F,
   TW_CL_CONTEXT_PLATFORM = 0x1084,
-  TW_CL_PROGRAM_BINARY_SIZES = 0x1165,
-  TW_CL_PROGRAM_BINARIES = 0x1166,
   TW_CL_BUILD_LOG = 0x1183,
   TW_CL_EVENT_STATUS = 0x11D3,
   TW_CL_BUFFER_REGION = 0x1220,
@@ -83,10 +81,7 @@ typedef struct TwOpenCl {
   TwClObject (*CreateSubBuffer)(TwClObject, TwClBits, TwClUint, const void*, TwClInt*);
   TwClObject (*CreateProgramWithSource)(TwClObject, TwClUint, const char**, const size_t*,
                                         TwClInt*);
-  TwClObject (*CreateProgramWithBinary)(TwClObject, TwClUint, const TwClObject*, const size_t*,
-                                        const unsigned char**, TwClInt*, TwClInt*);
   TwClInt (*BuildProgram)(TwClObject, TwClUint, const TwClObject*, const char*, void*, void*);
-  TwClInt (*GetProgramInfo)(TwClObject, TwClUint, size_t, void*, size_t*);
   TwClInt (*GetProgramBuildInfo)(TwClObject, TwClObject, TwClUint, size_t, void*, size_t*);
   TwClObject (*CreateKernel)(TwClObject, const char*, TwClInt*);
   TwClInt (*SetKernelArg)(TwClObject, TwClUint, size_t, const void*);

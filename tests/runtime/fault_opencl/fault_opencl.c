@@ -178,17 +178,11 @@ EXPORT TwClObject clCreateProgramWithSource(TwClObject c, TwClUint n, const char
   Own(program, NumberOf(s[0], l != NULL ? l[0] : strlen(s[0])));
   return Made(program);
 }
-EXPORT TwClObject clCreateProgramWithBinary(TwClObject c, TwClUint n, const TwClObject* d,
-                                            const size_t* l, const unsigned char** b, TwClInt* s,
-                                            TwClInt* e) {
-  return Made(Real()->CreateProgramWithBinary(c, n, d, l, b, s, e));
-}
 EXPORT TwClInt clBuildProgram(TwClObject p, TwClUint n, const TwClObject* d, const char* o, void* f,
                               void* u) {
   if (Has("build", SourceOf(p))) return TW_CL_BUILD_FAILURE;
   return Real()->BuildProgram(p, n, d, o, f, u);
 }
-FORWARD(GetProgramInfo, (TwClObject p, TwClUint n, size_t b, void* to, size_t* s), (p, n, b, to, s))
 EXPORT TwClInt clGetProgramBuildInfo(TwClObject p, TwClObject d, TwClUint n, size_t b, void* to,
                                      size_t* s) {
   static const char log[kLogBytes] = "a line\nof the stand-in's compiler";
