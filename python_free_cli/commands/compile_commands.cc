@@ -278,7 +278,7 @@ class CompileCommand final : public Command {
   /// configs. Returns both for --json.
   Result<Json> CompareWithDefaults(const CompiledModel& model, const Graph& graph,
                                    const CompileOptions& options) const {
-    TW_ASSIGN_OR_RETURN(const auto origins, session::OriginsOf(model, options));
+    const auto origins = session::OriginsOf(model, options.target);
     std::string text = session::OriginsText(origins);
     if (text.ends_with('\n')) text.pop_back();
     PrintNote(FormatPrintable("{}", MultilineText{text}));

@@ -24,20 +24,6 @@
 namespace tilewright::session {
 namespace {
 
-using records::CatalogAnswer;
-
-/// Returns the answer by AutoTVM's rule for an operator of the model.
-Result<CatalogAnswer> AnswerOf(const Workload& workload, const CompileOptions& options) {
-  records::LookupRequest request;
-  request.templates = options.templates;
-  request.workload = &workload;
-  request.target = &options.target;
-  request.device = &options.device;
-  request.accept = records::DownTo(records::AnswerLevel::kHit);
-  request.autotvm = &*options.autotvm;
-  return options.catalog->Query(request);
-}
-
 /// Returns the name of the processor that the code of a target is for.
 std::string ProcessorOf(const Target& target) {
   const std::string cpu = target.Option("mcpu");
@@ -75,18 +61,13 @@ Result<double> SecondsOf(const ModelLibrary& library, std::span<const Tensor> in
 
 }  // namespace
 
-Result<std::vector<ImportedOrigin>> OriginsOf(const CompiledModel& model,
-                                              const CompileOptions& options) {
+std::vector<ImportedOrigin> OriginsOf(const CompiledModel& model, const Target& asked) {
   std::vector<ImportedOrigin> origins;
   for (const OperatorReport& op : model.operators) {
     if (!op.imported) continue;
-    TW_ASSIGN_OR_RETURN(const auto workload, Workload::Parse(op.workload_key));
-    TW_ASSIGN_OR_RETURN(const auto answer, AnswerOf(workload, options));
-    if (answer.imported() == nullptr) continue;
-    const std::string& target = answer.imported()->target;
-    auto origin = std::ranges::find(origins, target, &ImportedOrigin::target);
+    auto origin = std::ranges::find(origins, op.imported_target, &ImportedOrigin::target);
     if (origin == origins.end()) {
-      origin = origins.insert(origins.end(), OriginOf(target, options.target));
+      origin = origins.insert(origins.end(), OriginOf(op.imported_target, asked));
     }
     ++origin->operators;
     if (std::ranges::count(origin->templates, op.template_key) == 0) {
