@@ -156,22 +156,14 @@ class FormatSearch {
 
   // Steps of the journal.
 
-  template <typename T>
-  Result<const T*> Done(const std::string& step, T& value) {
-    const std::string* stored = journal_.Find(step);
-    if (stored == nullptr) return static_cast<const T*>(nullptr);
-    TW_ASSIGN_OR_RETURN(const auto json, ParseJson(*stored));
-    TW_ASSIGN_OR_RETURN(value, ReadJson<T>(json, "step of optimize"));
-    return static_cast<const T*>(&value);
-  }
-
   /// Returns the result of a step, which is run unless it is stored.
   template <typename T, typename Work>
   Result<T> Step(const std::string& step, const Work& work) {
-    T value;
-    TW_ASSIGN_OR_RETURN(const T* done, Done(step, value));
-    if (done != nullptr) return value;
-    TW_ASSIGN_OR_RETURN(value, work());
+    if (const std::string* stored = journal_.Find(step)) {
+      TW_ASSIGN_OR_RETURN(const auto json, ParseJson(*stored));
+      return ReadJson<T>(json, "step of optimize");
+    }
+    TW_ASSIGN_OR_RETURN(T value, work());
     TW_RETURN_IF_ERROR(journal_.Put(step, WriteJson(value)));
     return value;
   }
@@ -194,14 +186,29 @@ class FormatSearch {
     return &libraries_.emplace(code, std::move(library)).first->second;
   }
 
-  Result<OutputError> ErrorOn(const std::vector<std::size_t>& part, const Formats& formats) {
-    TW_ASSIGN_OR_RETURN(const ModelLibrary* library, LibraryOf(formats));
-    OutputErrorSum sum;
-    for (const std::size_t i : part) {
-      TW_ASSIGN_OR_RETURN(const auto outputs, library->Run(samples_[i]));
-      sum.Add(expected_[i], outputs);
+  Result<std::vector<const ModelLibrary*>> LibrariesOf(const std::vector<Formats>& combinations) {
+    std::vector<const ModelLibrary*> libraries;
+    for (const Formats& formats : combinations) {
+      TW_ASSIGN_OR_RETURN(const ModelLibrary* library, LibraryOf(formats));
+      libraries.push_back(library);
     }
-    return sum.Get();
+    return libraries;
+  }
+
+  /// Returns the error on a part, the step PREFIX/CODE.
+  Result<OutputError> ErrorStepOn(const std::string& prefix, const std::vector<std::size_t>& part,
+                                  const Formats& formats) {
+    const auto measure = [&]() -> Result<ErrorStep> {
+      TW_ASSIGN_OR_RETURN(const ModelLibrary* library, LibraryOf(formats));
+      OutputErrorSum sum;
+      for (const std::size_t i : part) {
+        TW_ASSIGN_OR_RETURN(const auto outputs, library->Run(samples_[i]));
+        sum.Add(expected_[i], outputs);
+      }
+      return ErrorStep{sum.Get()};
+    };
+    TW_ASSIGN_OR_RETURN(const auto step, Step<ErrorStep>(prefix + "/" + CodeOf(formats), measure));
+    return step.error;
   }
 
   /// Returns the first sample of the search part, which is run to measure times.
@@ -209,12 +216,9 @@ class FormatSearch {
 
   /// Races combinations with the float32 library.
   Result<RaceStep> RaceOf(const std::vector<Formats>& contenders, double seconds) {
-    TW_ASSIGN_OR_RETURN(const ModelLibrary* first, LibraryOf(network_->Uniform(Format::kFloat32)));
-    std::vector<const ModelLibrary*> libraries = {first};
-    for (const Formats& formats : contenders) {
-      TW_ASSIGN_OR_RETURN(const ModelLibrary* library, LibraryOf(formats));
-      libraries.push_back(library);
-    }
+    std::vector<Formats> all = {network_->Uniform(Format::kFloat32)};
+    all.insert(all.end(), contenders.begin(), contenders.end());
+    TW_ASSIGN_OR_RETURN(const auto libraries, LibrariesOf(all));
     RaceLimits limits;
     limits.seconds = seconds * static_cast<double>(libraries.size() + 1);
     TW_ASSIGN_OR_RETURN(const auto results, Race(libraries, TimedSample(), limits));
@@ -227,6 +231,11 @@ class FormatSearch {
     return step;
   }
 
+  /// Returns true if a combination keeps the bound on the search part.
+  bool Keeps(const Combination& combination) const {
+    return settings_.bound.Keeps(settings_.bound.ValueOf(combination.search));
+  }
+
   bool IsFloat32(const Formats& formats) const {
     return formats == network_->Uniform(Format::kFloat32);
   }
@@ -234,26 +243,19 @@ class FormatSearch {
   /// Builds, runs and times a combination, unless that is done.
   Status Measure(const Formats& formats) {
     if (Find(formats) != nullptr) return {};
-    const std::string code = CodeOf(formats);
     Combination combination;
     combination.formats = formats;
     if (!IsFloat32(formats)) {
-      TW_ASSIGN_OR_RETURN(
-          const auto error, Step<ErrorStep>("error/" + code, [&]() -> Result<ErrorStep> {
-            TW_ASSIGN_OR_RETURN(const auto measured, ErrorOn(report_.split.search, formats));
-            return ErrorStep{measured};
-          }));
-      TW_ASSIGN_OR_RETURN(const auto race, Step<RaceStep>("time/" + code, [&] {
+      TW_ASSIGN_OR_RETURN(combination.search, ErrorStepOn("error", report_.split.search, formats));
+      TW_ASSIGN_OR_RETURN(const auto race, Step<RaceStep>("time/" + CodeOf(formats), [&] {
                             return RaceOf({formats}, kQuickSeconds);
                           }));
       TW_RETURN_IF_ERROR(CheckSizes(race, 2));
-      combination.search = error.error;
       combination.ratio = race.ratios[1];
       combination.spread = race.spreads[1];
       Note("{}: {:.1f} dB, {:.3f} of float32's time", CountsText(formats),
            combination.search.SqnrDb(), combination.ratio);
     }
-    combination.predicted_ratio = std::numeric_limits<double>::quiet_NaN();
     report_.combinations.push_back(std::move(combination));
     return {};
   }
@@ -385,18 +387,16 @@ class FormatSearch {
   }
 
   Result<TimesStep> UniformTimes() {
-    std::vector<const ModelLibrary*> libraries;
-    for (const Format format : kFormats) {
-      TW_ASSIGN_OR_RETURN(const ModelLibrary* library, LibraryOf(network_->Uniform(format)));
-      libraries.push_back(library);
-    }
+    std::vector<Formats> uniform;
+    for (const Format format : kFormats) uniform.push_back(network_->Uniform(format));
+    TW_ASSIGN_OR_RETURN(const auto libraries, LibrariesOf(uniform));
     RaceLimits limits;
     limits.seconds = kTimesSeconds;
     TW_ASSIGN_OR_RETURN(const auto seconds, OperatorSeconds(libraries, TimedSample(), limits));
     TimesStep step;
     step.bytes_per_second = MeasurePeaks().far_bytes_per_second;
     for (std::size_t i = 0; i < libraries.size(); ++i) {
-      TW_ASSIGN_OR_RETURN(const auto parts, network_->PartitionOf(network_->Uniform(kFormats[i])));
+      TW_ASSIGN_OR_RETURN(const auto parts, network_->PartitionOf(uniform[i]));
       step.sites.push_back(AttributeSeconds(
                                parts, *libraries[i], seconds[i],
                                [&](std::string_view name) { return network_->SiteOf(name); },
@@ -468,29 +468,30 @@ class FormatSearch {
   Status TryCombinations() {
     SystemClock clock;
     const double end = clock.MonotonicSeconds() + settings_.budget_seconds;
-    for (Combination& combination : report_.combinations) Predict(Problem(), combination);
+    ChoiceProblem problem = Problem();
+    for (Combination& combination : report_.combinations) Predict(problem, combination);
     double limit = noise_limit_, kept = 0, broken = std::numeric_limits<double>::infinity();
     for (int i = 0; i < settings_.max_combinations; ++i) {
-      const ChoiceProblem problem = Problem();
       const Choice choice = ChooseUnder(problem, limit);
       const Formats formats = FormatsOf(choice.options);
-      if (Find(formats) == nullptr && clock.MonotonicSeconds() > end) {
+      const bool known = Find(formats) != nullptr;
+      if (!known && clock.MonotonicSeconds() > end) {
         Note("the budget is over");
         break;
       }
-      const bool known = Find(formats) != nullptr;
       TW_RETURN_IF_ERROR(Measure(formats));
       Combination& combination = *Find(formats);
       Predict(problem, combination);
-      const bool keeps = settings_.bound.Keeps(settings_.bound.ValueOf(combination.search));
+      const bool keeps = Keeps(combination);
       (keeps ? kept : broken) =
           keeps ? std::max(kept, choice.noise) : std::min(broken, choice.noise);
       ScaleConversions(problem, combination);
+      problem = Problem();
       limit = NextLimit(combination, limit, kept, broken);
       if (known || limit <= 0 || broken < kept * kClose) break;
     }
-    for (const Choice& choice : PredictedFront(Problem())) {
-      const double exact = Problem().SecondsOf(std::vector<int>(choice.options.size(), 0));
+    for (const Choice& choice : PredictedFront(problem)) {
+      const double exact = problem.SecondsOf(std::vector<int>(choice.options.size(), 0));
       report_.predicted_front.emplace_back(choice.seconds / exact, choice.noise);
     }
     return {};
@@ -500,7 +501,7 @@ class FormatSearch {
   double NextLimit(const Combination& combination, double limit, double kept, double broken) const {
     const double predicted = combination.predicted_noise;
     const double measured = combination.search.relative_noise;
-    const bool keeps = settings_.bound.Keeps(settings_.bound.ValueOf(combination.search));
+    const bool keeps = Keeps(combination);
     if (settings_.bound.metric == Metric::kSqnr && predicted > 0 && measured > 0) {
       constexpr double kEnough = 0.85, kMargin = 0.97;
       if (keeps && measured > kEnough * noise_limit_) return 0;
@@ -539,8 +540,8 @@ class FormatSearch {
     std::vector<Combination>& all = report_.combinations;
     std::ranges::sort(all, {}, &Combination::ratio);
     for (const Combination& combination : all) {
-      const bool keeps = settings_.bound.Keeps(settings_.bound.ValueOf(combination.search));
-      if (keeps && !IsFloat32(combination.formats) && contenders.size() < kContenders) {
+      if (Keeps(combination) && !IsFloat32(combination.formats) &&
+          contenders.size() < kContenders) {
         contenders.push_back(combination.formats);
       }
     }
@@ -568,20 +569,12 @@ class FormatSearch {
     int stepped_back = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
       Combination& combination = all[i];
-      const bool is_float32 = IsFloat32(combination.formats);
-      if (is_float32) report_.chosen = i;
       const bool raced = std::ranges::find(contenders, combination.formats) != contenders.end();
-      if (is_float32 || !raced) continue;
+      if (!raced) continue;
       if (!IsFaster({0, combination.ratio, combination.spread})) continue;
-      TW_ASSIGN_OR_RETURN(
-          const auto error,
-          Step<ErrorStep>("held_out/" + CodeOf(combination.formats), [&]() -> Result<ErrorStep> {
-            TW_ASSIGN_OR_RETURN(const auto measured,
-                                ErrorOn(report_.split.held_out, combination.formats));
-            return ErrorStep{measured};
-          }));
-      combination.held_out = error.error;
-      const double value = settings_.bound.ValueOf(error.error);
+      TW_ASSIGN_OR_RETURN(combination.held_out,
+                          ErrorStepOn("held_out", report_.split.held_out, combination.formats));
+      const double value = settings_.bound.ValueOf(*combination.held_out);
       if (settings_.bound.Keeps(value)) {
         report_.chosen = i;
         report_.reason = fmt::format(
