@@ -19,6 +19,7 @@
 #include "src/optimize/choice.h"
 #include "src/optimize/job_key.h"
 #include "src/optimize/journal.h"
+#include "src/optimize/proposal.h"
 #include "src/optimize/race.h"
 #include "src/optimize/site_times.h"
 #include "src/runtime/roofline.h"
@@ -285,11 +286,6 @@ class FormatSearch {
 
   // Sensitivity.
 
-  std::size_t Position(std::size_t site, Format format) const {
-    const auto& formats = network_->sites()[site].formats;
-    return static_cast<std::size_t>(std::ranges::find(formats, format) - formats.begin());
-  }
-
   /// Chooses how the ranges of int8 are calibrated: the mode that leaves the least error if every
   /// site is int8.
   Status ChooseMode() {
@@ -408,72 +404,15 @@ class FormatSearch {
 
   // Choice.
 
-  /// Returns the choice among the formats, with conversions at `conversion_scale_` times the cost
-  /// of writing and reading the value once more.
-  ChoiceProblem Problem() const {
-    ChoiceProblem problem;
-    for (std::size_t i = 0; i < report_.sites.size(); ++i) {
-      const SiteReport& site = report_.sites[i];
-      std::vector<SiteOption> options;
-      for (std::size_t k = 0; k < site.seconds.size(); ++k) {
-        options.push_back({site.seconds[k], NoiseFor(site.noise[k])});
-      }
-      problem.sites.push_back(std::move(options));
-      if (site.site.before < 0) continue;
-      const Site& before = report_.sites[static_cast<std::size_t>(site.site.before)].site;
-      Conversion conversion{site.site.before, static_cast<int>(i), {}};
-      for (const Format from : before.formats) {
-        for (const Format to : site.site.formats) {
-          conversion.seconds.push_back(
-              from == to ? 0 : conversion_scale_ * ConversionSeconds(site.site.elements));
-        }
-      }
-      problem.conversions.push_back(std::move(conversion));
-    }
-    return problem;
-  }
-
-  /// A format whose outputs are no numbers is never chosen.
-  static double NoiseFor(double noise) { return std::isfinite(noise) ? noise : 1e30; }
-
-  double ConversionSeconds(std::int64_t elements) const {
-    constexpr double kBytes = 8;  // written and read as float32
-    return kBytes * static_cast<double>(elements) /
-           (bytes_per_second_ * request_.options.target.num_threads());
-  }
-
-  std::vector<int> OptionsOf(const Formats& formats) const {
-    std::vector<int> options;
-    for (std::size_t i = 0; i < formats.size(); ++i) {
-      options.push_back(static_cast<int>(Position(i, formats[i])));
-    }
-    return options;
-  }
-
-  Formats FormatsOf(const std::vector<int>& options) const {
-    Formats formats;
-    for (std::size_t i = 0; i < options.size(); ++i) {
-      formats.push_back(network_->sites()[i].formats[static_cast<std::size_t>(options[i])]);
-    }
-    return formats;
-  }
-
-  void Predict(const ChoiceProblem& problem, Combination& combination) const {
-    const std::vector<int> exact(problem.sites.size(), 0);
-    const std::vector<int> options = OptionsOf(combination.formats);
-    combination.predicted_ratio = problem.SecondsOf(options) / problem.SecondsOf(exact);
-    combination.predicted_noise = problem.NoiseOf(options);
-  }
-
   Status TryCombinations() {
     SystemClock clock;
     const double end = clock.MonotonicSeconds() + settings_.budget_seconds;
-    ChoiceProblem problem = Problem();
-    for (Combination& combination : report_.combinations) Predict(problem, combination);
-    double limit = noise_limit_, kept = 0, broken = std::numeric_limits<double>::infinity();
+    Proposal proposal(report_.sites, settings_.bound, noise_limit_,
+                      bytes_per_second_ * request_.options.target.num_threads());
+    for (Combination& combination : report_.combinations) proposal.Predict(combination);
     for (int i = 0; i < settings_.max_combinations; ++i) {
-      const Choice choice = ChooseUnder(problem, limit);
-      const Formats formats = FormatsOf(choice.options);
+      const Choice choice = proposal.Next();
+      const Formats formats = proposal.FormatsOf(choice);
       const bool known = Find(formats) != nullptr;
       if (!known && clock.MonotonicSeconds() > end) {
         Note("the budget is over");
@@ -481,55 +420,11 @@ class FormatSearch {
       }
       TW_RETURN_IF_ERROR(Measure(formats));
       Combination& combination = *Find(formats);
-      Predict(problem, combination);
-      const bool keeps = Keeps(combination);
-      (keeps ? kept : broken) =
-          keeps ? std::max(kept, choice.noise) : std::min(broken, choice.noise);
-      ScaleConversions(problem, combination);
-      problem = Problem();
-      limit = NextLimit(combination, limit, kept, broken);
-      if (known || limit <= 0 || broken < kept * kClose) break;
+      proposal.Predict(combination);
+      if (!proposal.Correct(choice, combination) || known) break;
     }
-    for (const Choice& choice : PredictedFront(problem)) {
-      const double exact = problem.SecondsOf(std::vector<int>(choice.options.size(), 0));
-      report_.predicted_front.emplace_back(choice.seconds / exact, choice.noise);
-    }
+    report_.predicted_front = proposal.Front();
     return {};
-  }
-
-  /// Returns the next limit of the predicted noise; 0 to end.
-  double NextLimit(const Combination& combination, double limit, double kept, double broken) const {
-    const double predicted = combination.predicted_noise;
-    const double measured = combination.search.relative_noise;
-    const bool keeps = Keeps(combination);
-    if (settings_.bound.metric == Metric::kSqnr && predicted > 0 && measured > 0) {
-      constexpr double kEnough = 0.85, kMargin = 0.97;
-      if (keeps && measured > kEnough * noise_limit_) return 0;
-      const double next = kMargin * noise_limit_ * predicted / measured;
-      // Measured noise that does not follow the prediction: between the known limits.
-      return next > kept && next < broken
-                 ? next
-                 : std::sqrt(std::max(kept, 1e-3 * next) * std::min(broken, 1e3 * next));
-    }
-    constexpr double kStep = 4;
-    if (keeps) return std::isinf(broken) ? kStep * limit : std::sqrt(kept * broken);
-    return kept > 0 ? std::sqrt(kept * broken) : std::min(broken, limit) / kStep;
-  }
-
-  /// Corrects the cost of conversions by the measured time of a combination.
-  void ScaleConversions(const ChoiceProblem& problem, const Combination& combination) {
-    const std::vector<int> options = OptionsOf(combination.formats);
-    const double exact = problem.SecondsOf(std::vector<int>(options.size(), 0));
-    double sites = 0;
-    for (std::size_t i = 0; i < options.size(); ++i) {
-      sites += problem.sites[i][static_cast<std::size_t>(options[i])].seconds;
-    }
-    const double conversions = problem.SecondsOf(options) - sites;
-    const double measured = combination.ratio * exact - sites;
-    constexpr double kMaxScale = 8;
-    if (conversions < 0.001 * exact) return;
-    conversion_scale_ =
-        std::clamp(conversion_scale_ * measured / conversions, 1 / kMaxScale, kMaxScale);
   }
 
   // Decision.
@@ -610,7 +505,7 @@ class FormatSearch {
     for (std::size_t i = 0; i < formats.size(); ++i) {
       SiteReport& site = report_.sites[i];
       site.chosen = formats[i];
-      const std::size_t chosen = Position(i, formats[i]);
+      const std::size_t chosen = site.site.PositionOf(formats[i]);
       const auto fastest =
           static_cast<std::size_t>(std::ranges::min_element(site.seconds) - site.seconds.begin());
       if (site.site.formats.size() == 1) {
@@ -632,7 +527,6 @@ class FormatSearch {
   }
 
   static constexpr double kQuickSeconds = 0.5, kTimesSeconds = 3, kRaceSeconds = 1.5;
-  static constexpr double kClose = 1.05;
   static constexpr std::size_t kContenders = 4;
 
   CompileRequest request_;
@@ -644,8 +538,8 @@ class FormatSearch {
   Journal journal_;
   std::vector<Sample> expected_;  // float32 outputs of the search part and the held-out part
   double macs_ = 0;               // of one sample
-  double noise_limit_ = 0, conversion_scale_ = 1;
-  double bytes_per_second_ = 1;
+  double noise_limit_ = 0;        // estimate for outputs that may just keep the bound
+  double bytes_per_second_ = 1;   // of one core
   SearchReport report_;
 };
 
