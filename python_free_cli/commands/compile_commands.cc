@@ -304,11 +304,7 @@ class CompileCommand final : public Command {
       return InvalidArgument("--dim " + range.ToString() + ": a range needs --format so");
     }
     const auto read = [&](std::int64_t size) -> Result<Graph> {
-      session::ModelOptions sized = model_;
-      for (std::string& dim : sized.bindings.dims) {
-        if (dim == range.name + "=1") dim = fmt::format("{}={}", range.name, size);
-      }
-      TW_ASSIGN_OR_RETURN(const auto source, sized.Source(file_));
+      TW_ASSIGN_OR_RETURN(const auto source, model_.SourceAt(file_, range, size));
       return session::LoadForRunning(source, seeded_, note_);
     };
     return CompileOpen(std::move(entry), read, range, options, output_);
