@@ -7,19 +7,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <limits>
 #include <utility>
 
+#include "src/base/clock.h"
 #include "src/base/files/locked_temp_dir.h"
 #include "src/base/printable.h"
 #include "src/base/text/plural.h"
 #include "src/compiler/run/run.h"
 #include "src/session/format.h"
+#include "src/session/inputs.h"
 #include "src/session/text_table.h"
 #include "src/target/device.h"
-#include "src/tensor/synthetic_data.h"
 
 namespace tilewright::session {
 namespace {
@@ -44,19 +44,12 @@ ImportedOrigin OriginOf(const std::string& recorded, const Target& asked) {
   return origin;
 }
 
-std::vector<Tensor> InputsOf(const ModelLibrary& library) {
-  std::vector<Tensor> inputs;
-  for (const ModelValue& value : library.inputs()) {
-    inputs.push_back(MakeSyntheticInput(value.name, value.type, SyntheticInputRule::kRamp));
-  }
-  return inputs;
-}
-
 /// Returns the seconds of one run.
 Result<double> SecondsOf(const ModelLibrary& library, std::span<const Tensor> inputs) {
-  const auto begun = std::chrono::steady_clock::now();
+  SystemClock clock;
+  const double begun = clock.MonotonicSeconds();
   TW_RETURN_IF_ERROR(library.Run(inputs));
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  return clock.MonotonicSeconds() - begun;
 }
 
 }  // namespace
@@ -107,12 +100,13 @@ Result<ImportedTimes> TimeWithDefaults(const Graph& graph, const CompileOptions&
   defaults.progress = nullptr;
   defaults.on_miss = OnMiss::kWarn;
   defaults.parameter_path.clear();
+  defaults.check = CheckLevel::kSample;
   const std::string default_path = folder.path() + "/default.so";
   TW_RETURN_IF_ERROR(Compile(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), defaults,
                              default_path));
   TW_ASSIGN_OR_RETURN(const auto imported, ModelLibrary::Open(library_path));
   TW_ASSIGN_OR_RETURN(const auto standard, ModelLibrary::Open(default_path));
-  const std::vector<Tensor> inputs = InputsOf(imported);
+  TW_ASSIGN_OR_RETURN(const auto inputs, InputSources().Make(imported.inputs()));
 
   constexpr int kRounds = 3;
   constexpr double kEnoughSeconds = 2;  // slow networks have fewer rounds
