@@ -278,7 +278,7 @@ class CompileCommand final : public Command {
   /// configs. Returns both for --json.
   Result<Json> CompareWithDefaults(const CompiledModel& model, const Graph& graph,
                                    const CompileOptions& options) const {
-    TW_ASSIGN_OR_RETURN(const auto origins, session::OriginsOf(model, options));
+    const auto origins = session::OriginsOf(model, options.target);
     std::string text = session::OriginsText(origins);
     if (text.ends_with('\n')) text.pop_back();
     PrintNote(FormatPrintable("{}", MultilineText{text}));
@@ -304,11 +304,7 @@ class CompileCommand final : public Command {
       return InvalidArgument("--dim " + range.ToString() + ": a range needs --format so");
     }
     const auto read = [&](std::int64_t size) -> Result<Graph> {
-      session::ModelOptions sized = model_;
-      for (std::string& dim : sized.bindings.dims) {
-        if (dim == range.name + "=1") dim = fmt::format("{}={}", range.name, size);
-      }
-      TW_ASSIGN_OR_RETURN(const auto source, sized.Source(file_));
+      TW_ASSIGN_OR_RETURN(const auto source, model_.SourceAt(file_, range, size));
       return session::LoadForRunning(source, seeded_, note_);
     };
     return CompileOpen(std::move(entry), read, range, options, output_);

@@ -218,13 +218,22 @@ Result<int> ExchangeCommands::Run(const TemplateRegistry& templates,
   return subcommand_ == "import" ? Import(strategies) : Export(templates);
 }
 
+namespace {
+
+/// Returns true for a record store, and for the name of one to be made.
+bool IsStoreFile(const std::string& file) {
+  const FileKind* kind = IdentifyFile(file);
+  return (kind != nullptr && kind->name == "record-store") ||
+         (!FileExists(file) && file.ends_with(".db"));
+}
+
+}  // namespace
+
 Result<std::string> ExchangeCommands::StoreAmongFiles() {
   std::string store = store_;
   std::vector<std::string> logs;
   for (const std::string& file : files_) {
-    const FileKind* kind = IdentifyFile(file);
-    const bool new_store = !FileExists(file) && file.ends_with(".db");
-    if (!new_store && (kind == nullptr || kind->name != "record-store")) {
+    if (!IsStoreFile(file)) {
       logs.push_back(file);
     } else if (store.empty()) {
       store = file;
@@ -302,21 +311,28 @@ Result<int> ExchangeCommands::ImportT4Files(const search::StrategyRegistry& stra
     path = scratch->path() + "/records.db";
   }
   // Of several files none is imported if one is refused.
-  records::T4ImportOptions check = t4_;
-  check.dry_run = true;
+  records::T4ImportOptions first = t4_;
+  first.dry_run = dry_run_ || files_.size() > 1;
   const bool is_new = !FileExists(path);
   auto store = records::Store::Open(path, records::Store::Mode::kReadWrite);
   TW_RETURN_IF_ERROR(store);
+  std::vector<records::T4Import> imports;
   for (const std::string& file : files_) {
-    const auto checked = records::ImportT4(*store, file, check);
-    if (checked.ok()) continue;
-    store = NotFound("closed");
-    if (is_new && !dry_run_) RemoveStore(path);
-    return checked.status();
+    auto import = records::ImportT4(*store, file, first);
+    if (!import.ok()) {
+      store = NotFound("closed");
+      if (is_new && !dry_run_) RemoveStore(path);
+      return import.status();
+    }
+    imports.push_back(*std::move(import));
   }
   Json list = Json::array();
-  for (const std::string& file : files_) {
-    TW_ASSIGN_OR_RETURN(const auto done, records::ImportT4(*store, file, dry_run_ ? check : t4_));
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    const std::string& file = files_[i];
+    records::T4Import& done = imports[i];
+    if (first.dry_run && !dry_run_) {
+      TW_ASSIGN_OR_RETURN(done, records::ImportT4(*store, file, t4_));
+    }
     list.push_back({{"file", file},
                     {"task", done.task},
                     {"device", done.device},
@@ -335,11 +351,7 @@ Result<int> ExchangeCommands::ImportT4Files(const search::StrategyRegistry& stra
 
 Result<int> ExchangeCommands::Import(const search::StrategyRegistry& strategies) {
   const auto t4_files = std::ranges::count_if(files_, records::LooksLikeT4);
-  const auto stores = std::ranges::count_if(files_, [](const std::string& file) {
-    const FileKind* kind = IdentifyFile(file);
-    return (kind != nullptr && kind->name == "record-store") ||
-           (!FileExists(file) && file.ends_with(".db"));
-  });
+  const auto stores = std::ranges::count_if(files_, IsStoreFile);
   if (t4_files > 0 && t4_files + stores == std::ssize(files_)) return ImportT4Files(strategies);
   if (t4_files > 0) return InvalidArgument("expected either AutoTVM logs or T4 files");
   TW_RETURN_IF_ERROR(RejectOptions(*in_,

@@ -20,7 +20,6 @@
 #include "src/graph/ir/check_memory.h"
 #include "src/graph/ir/describe.h"
 #include "src/graph/ir/graph.h"
-#include "src/graph/open/entries.h"
 #include "src/graph/partition/partition.h"
 #include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
@@ -69,9 +68,8 @@ class InspectCommand final : public Command {
     model_.Declare(app);
   }
   Result<int> Run() override {
-    session::ModelOptions sized = model_;  // with a size of 1 in place of a range
-    TW_ASSIGN_OR_RETURN(const auto range, sized.TakeRange());
-    TW_ASSIGN_OR_RETURN(const auto source, sized.Source(file_));
+    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange());
+    TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
     TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
     session::NoteImport(graph, PrintNote);
     if (json_) {
@@ -95,15 +93,15 @@ class InspectCommand final : public Command {
       return Unsupported("--dim " + range.ToString() + ": a range is for CPUs, expected one size");
     }
     const auto read = [&](std::int64_t size) -> Result<Graph> {
-      session::ModelOptions sized = model_;
-      for (std::string& dim : sized.bindings.dims) {
-        if (dim == range.ToString()) dim = fmt::format("{}={}", range.name, size);
-      }
-      TW_ASSIGN_OR_RETURN(const auto source, sized.Source(file_));
-      return LoadGraph(source);
+      TW_ASSIGN_OR_RETURN(const auto source, model_.SourceAt(file_, range, size));
+      TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
+      SeedConstants(graph, SeedRule::kMissing);
+      return graph;
     };
-    const auto entries = FindEntries(entry, read, range);
-    return entries.ok() ? Status() : entries.status().WithContext(file_);
+    CompileOptions options;
+    options.target = target;
+    const auto open = FindOpenDimension(entry, read, range, options);
+    return open.ok() ? Status() : open.status().WithContext(file_);
   }
 
   std::string file_;

@@ -76,13 +76,21 @@ Status CheckCompiles(Graph graph, const CompileOptions& options);
 Result<CompiledModel> CompileShapeVariants(std::vector<Graph> graphs, const CompileOptions& options,
                                            const std::string& library_path);
 
+/// Finds what the open dimension of a network is one of: entries (FindEntries), or positions of a
+/// sequence with attention (FindSequence).
+///
+/// entry, read: as for CompileOpen. options: of the compilation. Errors: those of FindEntries and
+/// FindSequence.
+Result<OpenDimension> FindOpenDimension(const Graph& entry, const ReadAtSize& read,
+                                        const SizeRange& range, const CompileOptions& options);
+
 /// Compiles a network with an open dimension into one library for every size of a range. Each size
-/// has the results of the network of one entry, for each entry (FindEntries). The library also
-/// checks that: it runs with several sizes.
+/// has the results of the network of one entry, for each entry, or those of the network of this
+/// length (FindOpenDimension). The library also checks that: it runs with several sizes.
 ///
 /// entry: read with size 1. read: reads the same file with another size.
-/// Errors: those of Compile and FindEntries; kUnsupported for a parameter file, imported records
-/// and GPUs, and for an operator whose kernel cannot loop over entries, by name.
+/// Errors: those of Compile and FindOpenDimension; kUnsupported for a parameter file, imported
+/// records and GPUs, and for an operator whose kernel cannot loop over entries, by name.
 Result<CompiledModel> CompileOpen(Graph entry, const ReadAtSize& read, const SizeRange& range,
                                   const CompileOptions& options, const std::string& library_path);
 

@@ -7,9 +7,7 @@
 #include "src/target/device.h"
 
 namespace tilewright {
-namespace {
 
-/// Finds what the open dimension is one of: entries, or positions of a sequence with attention.
 Result<OpenDimension> FindOpenDimension(const Graph& entry, const ReadAtSize& read,
                                         const SizeRange& range, const CompileOptions& options) {
   OpenDimension open;
@@ -28,8 +26,6 @@ Result<OpenDimension> FindOpenDimension(const Graph& entry, const ReadAtSize& re
   open.sequence = std::make_shared<const SequenceNetwork>(std::move(sequence));
   return open;
 }
-
-}  // namespace
 
 Result<CompiledModel> CompileOpen(Graph entry, const ReadAtSize& read, const SizeRange& range,
                                   const CompileOptions& given, const std::string& library_path) {

@@ -19,6 +19,7 @@
 #include "src/optimize/choice.h"
 #include "src/optimize/job_key.h"
 #include "src/optimize/journal.h"
+#include "src/optimize/proposal.h"
 #include "src/optimize/race.h"
 #include "src/optimize/site_times.h"
 #include "src/runtime/roofline.h"
@@ -156,22 +157,14 @@ class FormatSearch {
 
   // Steps of the journal.
 
-  template <typename T>
-  Result<const T*> Done(const std::string& step, T& value) {
-    const std::string* stored = journal_.Find(step);
-    if (stored == nullptr) return static_cast<const T*>(nullptr);
-    TW_ASSIGN_OR_RETURN(const auto json, ParseJson(*stored));
-    TW_ASSIGN_OR_RETURN(value, ReadJson<T>(json, "step of optimize"));
-    return static_cast<const T*>(&value);
-  }
-
   /// Returns the result of a step, which is run unless it is stored.
   template <typename T, typename Work>
   Result<T> Step(const std::string& step, const Work& work) {
-    T value;
-    TW_ASSIGN_OR_RETURN(const T* done, Done(step, value));
-    if (done != nullptr) return value;
-    TW_ASSIGN_OR_RETURN(value, work());
+    if (const std::string* stored = journal_.Find(step)) {
+      TW_ASSIGN_OR_RETURN(const auto json, ParseJson(*stored));
+      return ReadJson<T>(json, "step of optimize");
+    }
+    TW_ASSIGN_OR_RETURN(T value, work());
     TW_RETURN_IF_ERROR(journal_.Put(step, WriteJson(value)));
     return value;
   }
@@ -194,14 +187,29 @@ class FormatSearch {
     return &libraries_.emplace(code, std::move(library)).first->second;
   }
 
-  Result<OutputError> ErrorOn(const std::vector<std::size_t>& part, const Formats& formats) {
-    TW_ASSIGN_OR_RETURN(const ModelLibrary* library, LibraryOf(formats));
-    OutputErrorSum sum;
-    for (const std::size_t i : part) {
-      TW_ASSIGN_OR_RETURN(const auto outputs, library->Run(samples_[i]));
-      sum.Add(expected_[i], outputs);
+  Result<std::vector<const ModelLibrary*>> LibrariesOf(const std::vector<Formats>& combinations) {
+    std::vector<const ModelLibrary*> libraries;
+    for (const Formats& formats : combinations) {
+      TW_ASSIGN_OR_RETURN(const ModelLibrary* library, LibraryOf(formats));
+      libraries.push_back(library);
     }
-    return sum.Get();
+    return libraries;
+  }
+
+  /// Returns the error on a part, the step PREFIX/CODE.
+  Result<OutputError> ErrorStepOn(const std::string& prefix, const std::vector<std::size_t>& part,
+                                  const Formats& formats) {
+    const auto measure = [&]() -> Result<ErrorStep> {
+      TW_ASSIGN_OR_RETURN(const ModelLibrary* library, LibraryOf(formats));
+      OutputErrorSum sum;
+      for (const std::size_t i : part) {
+        TW_ASSIGN_OR_RETURN(const auto outputs, library->Run(samples_[i]));
+        sum.Add(expected_[i], outputs);
+      }
+      return ErrorStep{sum.Get()};
+    };
+    TW_ASSIGN_OR_RETURN(const auto step, Step<ErrorStep>(prefix + "/" + CodeOf(formats), measure));
+    return step.error;
   }
 
   /// Returns the first sample of the search part, which is run to measure times.
@@ -209,12 +217,9 @@ class FormatSearch {
 
   /// Races combinations with the float32 library.
   Result<RaceStep> RaceOf(const std::vector<Formats>& contenders, double seconds) {
-    TW_ASSIGN_OR_RETURN(const ModelLibrary* first, LibraryOf(network_->Uniform(Format::kFloat32)));
-    std::vector<const ModelLibrary*> libraries = {first};
-    for (const Formats& formats : contenders) {
-      TW_ASSIGN_OR_RETURN(const ModelLibrary* library, LibraryOf(formats));
-      libraries.push_back(library);
-    }
+    std::vector<Formats> all = {network_->Uniform(Format::kFloat32)};
+    all.insert(all.end(), contenders.begin(), contenders.end());
+    TW_ASSIGN_OR_RETURN(const auto libraries, LibrariesOf(all));
     RaceLimits limits;
     limits.seconds = seconds * static_cast<double>(libraries.size() + 1);
     TW_ASSIGN_OR_RETURN(const auto results, Race(libraries, TimedSample(), limits));
@@ -227,6 +232,11 @@ class FormatSearch {
     return step;
   }
 
+  /// Returns true if a combination keeps the bound on the search part.
+  bool Keeps(const Combination& combination) const {
+    return settings_.bound.Keeps(settings_.bound.ValueOf(combination.search));
+  }
+
   bool IsFloat32(const Formats& formats) const {
     return formats == network_->Uniform(Format::kFloat32);
   }
@@ -234,26 +244,19 @@ class FormatSearch {
   /// Builds, runs and times a combination, unless that is done.
   Status Measure(const Formats& formats) {
     if (Find(formats) != nullptr) return {};
-    const std::string code = CodeOf(formats);
     Combination combination;
     combination.formats = formats;
     if (!IsFloat32(formats)) {
-      TW_ASSIGN_OR_RETURN(
-          const auto error, Step<ErrorStep>("error/" + code, [&]() -> Result<ErrorStep> {
-            TW_ASSIGN_OR_RETURN(const auto measured, ErrorOn(report_.split.search, formats));
-            return ErrorStep{measured};
-          }));
-      TW_ASSIGN_OR_RETURN(const auto race, Step<RaceStep>("time/" + code, [&] {
+      TW_ASSIGN_OR_RETURN(combination.search, ErrorStepOn("error", report_.split.search, formats));
+      TW_ASSIGN_OR_RETURN(const auto race, Step<RaceStep>("time/" + CodeOf(formats), [&] {
                             return RaceOf({formats}, kQuickSeconds);
                           }));
       TW_RETURN_IF_ERROR(CheckSizes(race, 2));
-      combination.search = error.error;
       combination.ratio = race.ratios[1];
       combination.spread = race.spreads[1];
       Note("{}: {:.1f} dB, {:.3f} of float32's time", CountsText(formats),
            combination.search.SqnrDb(), combination.ratio);
     }
-    combination.predicted_ratio = std::numeric_limits<double>::quiet_NaN();
     report_.combinations.push_back(std::move(combination));
     return {};
   }
@@ -282,11 +285,6 @@ class FormatSearch {
   }
 
   // Sensitivity.
-
-  std::size_t Position(std::size_t site, Format format) const {
-    const auto& formats = network_->sites()[site].formats;
-    return static_cast<std::size_t>(std::ranges::find(formats, format) - formats.begin());
-  }
 
   /// Chooses how the ranges of int8 are calibrated: the mode that leaves the least error if every
   /// site is int8.
@@ -385,18 +383,16 @@ class FormatSearch {
   }
 
   Result<TimesStep> UniformTimes() {
-    std::vector<const ModelLibrary*> libraries;
-    for (const Format format : kFormats) {
-      TW_ASSIGN_OR_RETURN(const ModelLibrary* library, LibraryOf(network_->Uniform(format)));
-      libraries.push_back(library);
-    }
+    std::vector<Formats> uniform;
+    for (const Format format : kFormats) uniform.push_back(network_->Uniform(format));
+    TW_ASSIGN_OR_RETURN(const auto libraries, LibrariesOf(uniform));
     RaceLimits limits;
     limits.seconds = kTimesSeconds;
     TW_ASSIGN_OR_RETURN(const auto seconds, OperatorSeconds(libraries, TimedSample(), limits));
     TimesStep step;
     step.bytes_per_second = MeasurePeaks().far_bytes_per_second;
     for (std::size_t i = 0; i < libraries.size(); ++i) {
-      TW_ASSIGN_OR_RETURN(const auto parts, network_->PartitionOf(network_->Uniform(kFormats[i])));
+      TW_ASSIGN_OR_RETURN(const auto parts, network_->PartitionOf(uniform[i]));
       step.sites.push_back(AttributeSeconds(
                                parts, *libraries[i], seconds[i],
                                [&](std::string_view name) { return network_->SiteOf(name); },
@@ -408,127 +404,27 @@ class FormatSearch {
 
   // Choice.
 
-  /// Returns the choice among the formats, with conversions at `conversion_scale_` times the cost
-  /// of writing and reading the value once more.
-  ChoiceProblem Problem() const {
-    ChoiceProblem problem;
-    for (std::size_t i = 0; i < report_.sites.size(); ++i) {
-      const SiteReport& site = report_.sites[i];
-      std::vector<SiteOption> options;
-      for (std::size_t k = 0; k < site.seconds.size(); ++k) {
-        options.push_back({site.seconds[k], NoiseFor(site.noise[k])});
-      }
-      problem.sites.push_back(std::move(options));
-      if (site.site.before < 0) continue;
-      const Site& before = report_.sites[static_cast<std::size_t>(site.site.before)].site;
-      Conversion conversion{site.site.before, static_cast<int>(i), {}};
-      for (const Format from : before.formats) {
-        for (const Format to : site.site.formats) {
-          conversion.seconds.push_back(
-              from == to ? 0 : conversion_scale_ * ConversionSeconds(site.site.elements));
-        }
-      }
-      problem.conversions.push_back(std::move(conversion));
-    }
-    return problem;
-  }
-
-  /// A format whose outputs are no numbers is never chosen.
-  static double NoiseFor(double noise) { return std::isfinite(noise) ? noise : 1e30; }
-
-  double ConversionSeconds(std::int64_t elements) const {
-    constexpr double kBytes = 8;  // written and read as float32
-    return kBytes * static_cast<double>(elements) /
-           (bytes_per_second_ * request_.options.target.num_threads());
-  }
-
-  std::vector<int> OptionsOf(const Formats& formats) const {
-    std::vector<int> options;
-    for (std::size_t i = 0; i < formats.size(); ++i) {
-      options.push_back(static_cast<int>(Position(i, formats[i])));
-    }
-    return options;
-  }
-
-  Formats FormatsOf(const std::vector<int>& options) const {
-    Formats formats;
-    for (std::size_t i = 0; i < options.size(); ++i) {
-      formats.push_back(network_->sites()[i].formats[static_cast<std::size_t>(options[i])]);
-    }
-    return formats;
-  }
-
-  void Predict(const ChoiceProblem& problem, Combination& combination) const {
-    const std::vector<int> exact(problem.sites.size(), 0);
-    const std::vector<int> options = OptionsOf(combination.formats);
-    combination.predicted_ratio = problem.SecondsOf(options) / problem.SecondsOf(exact);
-    combination.predicted_noise = problem.NoiseOf(options);
-  }
-
   Status TryCombinations() {
     SystemClock clock;
     const double end = clock.MonotonicSeconds() + settings_.budget_seconds;
-    for (Combination& combination : report_.combinations) Predict(Problem(), combination);
-    double limit = noise_limit_, kept = 0, broken = std::numeric_limits<double>::infinity();
+    Proposal proposal(report_.sites, settings_.bound, noise_limit_,
+                      bytes_per_second_ * request_.options.target.num_threads());
+    for (Combination& combination : report_.combinations) proposal.Predict(combination);
     for (int i = 0; i < settings_.max_combinations; ++i) {
-      const ChoiceProblem problem = Problem();
-      const Choice choice = ChooseUnder(problem, limit);
-      const Formats formats = FormatsOf(choice.options);
-      if (Find(formats) == nullptr && clock.MonotonicSeconds() > end) {
+      const Choice choice = proposal.Next();
+      const Formats formats = proposal.FormatsOf(choice);
+      const bool known = Find(formats) != nullptr;
+      if (!known && clock.MonotonicSeconds() > end) {
         Note("the budget is over");
         break;
       }
-      const bool known = Find(formats) != nullptr;
       TW_RETURN_IF_ERROR(Measure(formats));
       Combination& combination = *Find(formats);
-      Predict(problem, combination);
-      const bool keeps = settings_.bound.Keeps(settings_.bound.ValueOf(combination.search));
-      (keeps ? kept : broken) =
-          keeps ? std::max(kept, choice.noise) : std::min(broken, choice.noise);
-      ScaleConversions(problem, combination);
-      limit = NextLimit(combination, limit, kept, broken);
-      if (known || limit <= 0 || broken < kept * kClose) break;
+      proposal.Predict(combination);
+      if (!proposal.Correct(choice, combination) || known) break;
     }
-    for (const Choice& choice : PredictedFront(Problem())) {
-      const double exact = Problem().SecondsOf(std::vector<int>(choice.options.size(), 0));
-      report_.predicted_front.emplace_back(choice.seconds / exact, choice.noise);
-    }
+    report_.predicted_front = proposal.Front();
     return {};
-  }
-
-  /// Returns the next limit of the predicted noise; 0 to end.
-  double NextLimit(const Combination& combination, double limit, double kept, double broken) const {
-    const double predicted = combination.predicted_noise;
-    const double measured = combination.search.relative_noise;
-    const bool keeps = settings_.bound.Keeps(settings_.bound.ValueOf(combination.search));
-    if (settings_.bound.metric == Metric::kSqnr && predicted > 0 && measured > 0) {
-      constexpr double kEnough = 0.85, kMargin = 0.97;
-      if (keeps && measured > kEnough * noise_limit_) return 0;
-      const double next = kMargin * noise_limit_ * predicted / measured;
-      // Measured noise that does not follow the prediction: between the known limits.
-      return next > kept && next < broken
-                 ? next
-                 : std::sqrt(std::max(kept, 1e-3 * next) * std::min(broken, 1e3 * next));
-    }
-    constexpr double kStep = 4;
-    if (keeps) return std::isinf(broken) ? kStep * limit : std::sqrt(kept * broken);
-    return kept > 0 ? std::sqrt(kept * broken) : std::min(broken, limit) / kStep;
-  }
-
-  /// Corrects the cost of conversions by the measured time of a combination.
-  void ScaleConversions(const ChoiceProblem& problem, const Combination& combination) {
-    const std::vector<int> options = OptionsOf(combination.formats);
-    const double exact = problem.SecondsOf(std::vector<int>(options.size(), 0));
-    double sites = 0;
-    for (std::size_t i = 0; i < options.size(); ++i) {
-      sites += problem.sites[i][static_cast<std::size_t>(options[i])].seconds;
-    }
-    const double conversions = problem.SecondsOf(options) - sites;
-    const double measured = combination.ratio * exact - sites;
-    constexpr double kMaxScale = 8;
-    if (conversions < 0.001 * exact) return;
-    conversion_scale_ =
-        std::clamp(conversion_scale_ * measured / conversions, 1 / kMaxScale, kMaxScale);
   }
 
   // Decision.
@@ -539,8 +435,8 @@ class FormatSearch {
     std::vector<Combination>& all = report_.combinations;
     std::ranges::sort(all, {}, &Combination::ratio);
     for (const Combination& combination : all) {
-      const bool keeps = settings_.bound.Keeps(settings_.bound.ValueOf(combination.search));
-      if (keeps && !IsFloat32(combination.formats) && contenders.size() < kContenders) {
+      if (Keeps(combination) && !IsFloat32(combination.formats) &&
+          contenders.size() < kContenders) {
         contenders.push_back(combination.formats);
       }
     }
@@ -568,20 +464,12 @@ class FormatSearch {
     int stepped_back = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
       Combination& combination = all[i];
-      const bool is_float32 = IsFloat32(combination.formats);
-      if (is_float32) report_.chosen = i;
       const bool raced = std::ranges::find(contenders, combination.formats) != contenders.end();
-      if (is_float32 || !raced) continue;
+      if (!raced) continue;
       if (!IsFaster({0, combination.ratio, combination.spread})) continue;
-      TW_ASSIGN_OR_RETURN(
-          const auto error,
-          Step<ErrorStep>("held_out/" + CodeOf(combination.formats), [&]() -> Result<ErrorStep> {
-            TW_ASSIGN_OR_RETURN(const auto measured,
-                                ErrorOn(report_.split.held_out, combination.formats));
-            return ErrorStep{measured};
-          }));
-      combination.held_out = error.error;
-      const double value = settings_.bound.ValueOf(error.error);
+      TW_ASSIGN_OR_RETURN(combination.held_out,
+                          ErrorStepOn("held_out", report_.split.held_out, combination.formats));
+      const double value = settings_.bound.ValueOf(*combination.held_out);
       if (settings_.bound.Keeps(value)) {
         report_.chosen = i;
         report_.reason = fmt::format(
@@ -617,7 +505,7 @@ class FormatSearch {
     for (std::size_t i = 0; i < formats.size(); ++i) {
       SiteReport& site = report_.sites[i];
       site.chosen = formats[i];
-      const std::size_t chosen = Position(i, formats[i]);
+      const std::size_t chosen = site.site.PositionOf(formats[i]);
       const auto fastest =
           static_cast<std::size_t>(std::ranges::min_element(site.seconds) - site.seconds.begin());
       if (site.site.formats.size() == 1) {
@@ -639,7 +527,6 @@ class FormatSearch {
   }
 
   static constexpr double kQuickSeconds = 0.5, kTimesSeconds = 3, kRaceSeconds = 1.5;
-  static constexpr double kClose = 1.05;
   static constexpr std::size_t kContenders = 4;
 
   CompileRequest request_;
@@ -651,8 +538,8 @@ class FormatSearch {
   Journal journal_;
   std::vector<Sample> expected_;  // float32 outputs of the search part and the held-out part
   double macs_ = 0;               // of one sample
-  double noise_limit_ = 0, conversion_scale_ = 1;
-  double bytes_per_second_ = 1;
+  double noise_limit_ = 0;        // estimate for outputs that may just keep the bound
+  double bytes_per_second_ = 1;   // of one core
   SearchReport report_;
 };
 

@@ -41,6 +41,10 @@ std::string_view FormatName(Format format) {
   return kNames[static_cast<std::size_t>(format)];
 }
 
+std::size_t Site::PositionOf(Format format) const {
+  return static_cast<std::size_t>(std::ranges::find(formats, format) - formats.begin());
+}
+
 std::string CodeOf(const Formats& formats) {
   std::string code;
   for (const Format format : formats) code += FormatName(format)[0];

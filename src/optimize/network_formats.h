@@ -32,6 +32,9 @@ struct Site {
   std::string why_not_int8;     ///< empty if it can
   int before = -1;              ///< site whose result leads to its data; -1: none
   std::int64_t elements = 0;    ///< of the data that it reads
+
+  /// Returns the position of one of `formats`.
+  std::size_t PositionOf(Format format) const;
 };
 
 /// Format of each site.

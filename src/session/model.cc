@@ -81,6 +81,15 @@ Result<std::optional<SizeRange>> ModelOptions::TakeRange() {
   return range;
 }
 
+Result<ModelSource> ModelOptions::SourceAt(const std::string& file, const SizeRange& range,
+                                           std::int64_t size) const {
+  ModelOptions sized = *this;
+  for (std::string& dim : sized.bindings.dims) {
+    if (dim == range.name + "=1") dim = fmt::format("{}={}", range.name, size);
+  }
+  return sized.Source(file);
+}
+
 Status ModelOptions::CheckUnused(std::string_view why) const {
   const auto refused = [&](const std::string& option) {
     return InvalidArgument(option + ": " + std::string(why));

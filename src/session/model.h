@@ -32,6 +32,9 @@ struct ModelOptions {
   /// a size of 1 there. Returns none if there is no range. Errors: those of ParseSizeRange;
   /// kInvalidArgument for a second range.
   Result<std::optional<SizeRange>> TakeRange();
+  /// As Source, with another size of the range that TakeRange took out.
+  Result<ModelSource> SourceAt(const std::string& file, const SizeRange& range,
+                               std::int64_t size) const;
   /// Checks that no option was given, for a file that is no model.
   /// Errors: kInvalidArgument as "shape x=1x3: WHY".
   Status CheckUnused(std::string_view why) const;

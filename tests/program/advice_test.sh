@@ -78,6 +78,12 @@ expect 0 inspect mlp.onnx --dim batch=2
 expect 0 inspect mlp.onnx --check --dim batch=1..64
 has 'with --dim batch=1..64' err
 expect 2 inspect mlp.onnx --check --target 'cuda -arch=sm_80' --dim batch=1..64
+# A dimension that attention joins: MatMul of x with q, k and v; Softmax(Q x K') x V.
+base64 -d <<<'H4sIAAAAAAACA3WPTYrCQBBG++uJ2haIoVQYdDcIQo7gxsalIigJLmbXAxkYHH9iVOLOo3geL6UdNSqKBUUV7/FBlVIs2gdJFUJCiBijuvjKD8xqsP6/wgmj/wI3jPEDbBL6jMCSYrA0s3gxj0OvTM4iXE610FJjj0IaHREChv8QbRF8xtCSgj//XU1N4lXJMclf/HnMyqbPJw4JY8b2nmYYr6Gkki66iHquELvOpYVO511OMpmKZ7nJpL7J77r9k2tUUeAySQXK8UccRnaVP9Zt37iuQ8ItnQDkkfrxVwEAAA==' | gunzip >attention.onnx
+expect 0 inspect attention.onnx --check --dim seq=1..64
+has 'with --dim seq=1..64' err
+expect 2 inspect attention.onnx --check --dim seq=1..2
+has "node 3 (Transpose) making 'T' has it in dimension 2" err
 expect 0 tasks mlp.onnx --dim batch=1..64 --json
 has 'dense(float32[8,' out
 expect 2 run mlp.onnx --dim batch=1..64

@@ -35,6 +35,30 @@ TEST(ImportedTimesTest, OriginsNameTargetProcessorAndTemplates) {
             "    1  tuned for llvm; by a.x86\n");
 }
 
+TEST(ImportedTimesTest, OriginsCountTheOperatorsOfEachTarget) {
+  const auto op = [](const std::string& target, const std::string& key) {
+    OperatorReport report;
+    report.imported = !target.empty();
+    report.imported_target = target;
+    report.template_key = key;
+    return report;
+  };
+  CompiledModel model;
+  model.operators = {
+      op("llvm -mcpu=znver4", "a.x86"), op("", "a.x86"), op("llvm -mcpu=skylake-avx512", "b.x86"),
+      op("llvm -mcpu=skylake-avx512", "a.x86"), op("llvm -mcpu=skylake-avx512", "b.x86")};
+  const auto origins = OriginsOf(model, *Target::Parse("llvm -mcpu=znver4"));
+  ASSERT_EQ(origins.size(), 2U);
+  EXPECT_EQ(origins[0].target, "llvm -mcpu=skylake-avx512");
+  EXPECT_EQ(origins[0].operators, 3);
+  EXPECT_THAT(origins[0].templates, testing::ElementsAre("b.x86", "a.x86"));
+  EXPECT_EQ(origins[0].recorded_cpu, "skylake-avx512");
+  EXPECT_EQ(origins[0].asked_cpu, "znver4");
+  EXPECT_EQ(origins[1].target, "llvm -mcpu=znver4");
+  EXPECT_EQ(origins[1].operators, 1);
+  EXPECT_EQ(origins[1].recorded_cpu, "");
+}
+
 TEST(BlockWorkloadTest, DenseLayersOfFewRowsHaveBlocks) {
   const auto rows = [](const std::string& key, std::int64_t most) {
     const auto workload = Workload::Parse(key);

@@ -46,6 +46,7 @@ struct OperatorReport {
   std::optional<double> max_abs_error = std::nullopt;
   records::AnswerLevel answer = records::AnswerLevel::kMiss;
   std::string source;             ///< store or package of the record; empty without one
+  std::string imported_target;    ///< of an imported record, as written there; else empty
   double expected_slowdown = 1;   ///< of a near match
   std::string explanation;        ///< reason for this config; never empty for an anchor
   std::string skipped_record;     ///< as records::Answer has it

@@ -72,6 +72,7 @@ class KernelChooser {
       if (from_store->ok()) {
         report.tuned = asked.answer.record.has_value() || asked.imported() != nullptr;
         report.imported = asked.imported() != nullptr;
+        if (report.imported) report.imported_target = asked.imported()->target;
         if (options_.prefer && asked.level == records::AnswerLevel::kHit && report.tuned) {
           report.limited = asked.answer.record->trial.ValueOf(options_.prefer->limited);
         }

@@ -7,36 +7,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <limits>
 #include <utility>
 
+#include "src/base/clock.h"
 #include "src/base/files/locked_temp_dir.h"
 #include "src/base/printable.h"
 #include "src/base/text/plural.h"
 #include "src/compiler/run/run.h"
 #include "src/session/format.h"
+#include "src/session/inputs.h"
 #include "src/session/text_table.h"
 #include "src/target/device.h"
-#include "src/tensor/synthetic_data.h"
 
 namespace tilewright::session {
 namespace {
-
-using records::CatalogAnswer;
-
-/// Returns the answer by AutoTVM's rule for an operator of the model.
-Result<CatalogAnswer> AnswerOf(const Workload& workload, const CompileOptions& options) {
-  records::LookupRequest request;
-  request.templates = options.templates;
-  request.workload = &workload;
-  request.target = &options.target;
-  request.device = &options.device;
-  request.accept = records::DownTo(records::AnswerLevel::kHit);
-  request.autotvm = &*options.autotvm;
-  return options.catalog->Query(request);
-}
 
 /// Returns the name of the processor that the code of a target is for.
 std::string ProcessorOf(const Target& target) {
@@ -58,35 +44,23 @@ ImportedOrigin OriginOf(const std::string& recorded, const Target& asked) {
   return origin;
 }
 
-std::vector<Tensor> InputsOf(const ModelLibrary& library) {
-  std::vector<Tensor> inputs;
-  for (const ModelValue& value : library.inputs()) {
-    inputs.push_back(MakeSyntheticInput(value.name, value.type, SyntheticInputRule::kRamp));
-  }
-  return inputs;
-}
-
 /// Returns the seconds of one run.
 Result<double> SecondsOf(const ModelLibrary& library, std::span<const Tensor> inputs) {
-  const auto begun = std::chrono::steady_clock::now();
+  SystemClock clock;
+  const double begun = clock.MonotonicSeconds();
   TW_RETURN_IF_ERROR(library.Run(inputs));
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  return clock.MonotonicSeconds() - begun;
 }
 
 }  // namespace
 
-Result<std::vector<ImportedOrigin>> OriginsOf(const CompiledModel& model,
-                                              const CompileOptions& options) {
+std::vector<ImportedOrigin> OriginsOf(const CompiledModel& model, const Target& asked) {
   std::vector<ImportedOrigin> origins;
   for (const OperatorReport& op : model.operators) {
     if (!op.imported) continue;
-    TW_ASSIGN_OR_RETURN(const auto workload, Workload::Parse(op.workload_key));
-    TW_ASSIGN_OR_RETURN(const auto answer, AnswerOf(workload, options));
-    if (answer.imported() == nullptr) continue;
-    const std::string& target = answer.imported()->target;
-    auto origin = std::ranges::find(origins, target, &ImportedOrigin::target);
+    auto origin = std::ranges::find(origins, op.imported_target, &ImportedOrigin::target);
     if (origin == origins.end()) {
-      origin = origins.insert(origins.end(), OriginOf(target, options.target));
+      origin = origins.insert(origins.end(), OriginOf(op.imported_target, asked));
     }
     ++origin->operators;
     if (std::ranges::count(origin->templates, op.template_key) == 0) {
@@ -126,12 +100,13 @@ Result<ImportedTimes> TimeWithDefaults(const Graph& graph, const CompileOptions&
   defaults.progress = nullptr;
   defaults.on_miss = OnMiss::kWarn;
   defaults.parameter_path.clear();
+  defaults.check = CheckLevel::kSample;
   const std::string default_path = folder.path() + "/default.so";
   TW_RETURN_IF_ERROR(Compile(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), defaults,
                              default_path));
   TW_ASSIGN_OR_RETURN(const auto imported, ModelLibrary::Open(library_path));
   TW_ASSIGN_OR_RETURN(const auto standard, ModelLibrary::Open(default_path));
-  const std::vector<Tensor> inputs = InputsOf(imported);
+  TW_ASSIGN_OR_RETURN(const auto inputs, InputSources().Make(imported.inputs()));
 
   constexpr int kRounds = 3;
   constexpr double kEnoughSeconds = 2;  // slow networks have fewer rounds

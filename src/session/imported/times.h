@@ -19,9 +19,8 @@ struct ImportedOrigin {
   std::string recorded_cpu, asked_cpu;
 };
 /// Returns the origins of the model's imported configs, the one with most operators first.
-/// options: those of the compilation, with autotvm. Errors: those of the catalog.
-Result<std::vector<ImportedOrigin>> OriginsOf(const CompiledModel& model,
-                                              const CompileOptions& options);
+/// asked: target of the compilation.
+std::vector<ImportedOrigin> OriginsOf(const CompiledModel& model, const Target& asked);
 /// Returns one line for each origin.
 std::string OriginsText(const std::vector<ImportedOrigin>& origins);
 
