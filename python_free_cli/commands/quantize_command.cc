@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -281,8 +280,7 @@ class QuantizeCommand final : public Command {
       };
       std::vector<quantize::IntegerValue> made;
       left_.clear();
-      TW_ASSIGN_OR_RETURN(auto result,
-                          quantize::RunPasses(graph.CloneWithout(kAllElements), options, &made));
+      TW_ASSIGN_OR_RETURN(auto result, quantize::RunPasses(graph.Clone(), options, &made));
       quantize::Quality quality;
       TW_RETURN_IF_ERROR(Judge(result, quality));
       candidates_.push_back({std::string(quantize::CalibrateModeName(mode)), quality.total});
@@ -432,8 +430,6 @@ class QuantizeCommand final : public Command {
     if (!print_after_.empty()) report["listing"] = listing_;
     PrintJson(report);
   }
-
-  static constexpr std::int64_t kAllElements = std::numeric_limits<std::int64_t>::max();
 
   ModelArguments model_;
   std::string file_, output_, config_file_, print_after_, listing_, calibrate_;

@@ -249,8 +249,7 @@ class VerifyCommand final : public Command {
     RegisterOperators(model, *options_.progress);
     if (!min_sqnr_ && IsLibraryOf(graph, model)) {
       const bool open = model.open_dimension() != nullptr;
-      Graph own = open ? graph.CloneWithout(std::numeric_limits<std::int64_t>::max())
-                       : std::exchange(graph, Graph());
+      Graph own = open ? graph.Clone() : std::exchange(graph, Graph());
       TW_ASSIGN_OR_RETURN(const auto made_from, PartitionLike(std::move(own), model));
       auto report = Verify(made_from, model, inputs, options_);
       // A library of a range has the operators of its least size; at this one they may differ.

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -490,7 +489,7 @@ Result<CompiledModel> CompileAll(std::vector<Graph> graphs, const CompileOptions
   for (std::size_t i = 0; i < graphs.size(); ++i) {
     sources.emplace_back();
     if (options.check == CheckLevel::kAll) {
-      sources.back() = graphs[i].CloneWithout(std::numeric_limits<std::int64_t>::max());
+      sources.back() = graphs[i].Clone();
     }
     CompileOptions own = options;
     if (graphs.size() > 1) own.name += "_" + std::to_string(i + 1);

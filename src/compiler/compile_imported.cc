@@ -5,7 +5,6 @@
 // the first one that differs is refused, until none differs.
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "src/base/json.h"
@@ -83,9 +82,7 @@ Result<CompiledModel> CompileImported(const Graph& graph, const CompileOptions& 
   options.parameter_path = place.parameter_path();
   const auto attempt = [&]() -> Result<CompiledModel> {
     while (true) {
-      TW_ASSIGN_OR_RETURN(
-          auto model, Compile(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), options,
-                              place.path()));
+      TW_ASSIGN_OR_RETURN(auto model, Compile(graph.Clone(), options, place.path()));
       model.library_path = library_path;
       const bool imported = std::ranges::any_of(model.operators, &OperatorReport::imported);
       if (!imported && given.check == CheckLevel::kNone) return model;

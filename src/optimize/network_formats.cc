@@ -1,7 +1,6 @@
 #include "src/optimize/network_formats.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "src/graph/passes/passes.h"
@@ -10,10 +9,6 @@
 
 namespace tilewright::optimize {
 namespace {
-
-Graph WholeCopy(const Graph& graph) {
-  return graph.CloneWithout(std::numeric_limits<std::int64_t>::max());
-}
 
 bool IsProduct(const Node& node) {
   return node.kind == NodeKind::kOperator && IsAnchor(node.op.kind);
@@ -63,7 +58,7 @@ Result<NetworkFormats> NetworkFormats::Create(Graph graph, Target target,
   network.quantization_.config = Int8Config(network.target_);
   network.quantization_.samples = std::move(calibration);
   network.quantization_.threads = threads;
-  TW_ASSIGN_OR_RETURN(network.folded_, Optimize(WholeCopy(network.source_)));
+  TW_ASSIGN_OR_RETURN(network.folded_, Optimize(network.source_.Clone()));
   TW_RETURN_IF_ERROR(network.FindSites());
   TW_RETURN_IF_ERROR(network.FindBFloat16());
   TW_RETURN_IF_ERROR(network.FindInt8());
@@ -101,7 +96,7 @@ Status NetworkFormats::FindSites() {
 }
 
 Status NetworkFormats::FindBFloat16() {
-  Graph graph = WholeCopy(folded_);
+  Graph graph = folded_.Clone();
   graph.precision = Precision::kAsBFloat16;
   TW_ASSIGN_OR_RETURN(const auto parts, Partition(std::move(graph), target_, false));
   std::vector<bool> found(sites_.size(), false);
@@ -121,7 +116,7 @@ Status NetworkFormats::FindBFloat16() {
 
 Status NetworkFormats::FindInt8() {
   std::vector<quantize::FloatLayer> left;
-  const auto annotated = quantize::Annotate(WholeCopy(folded_), quantization_.config, &left);
+  const auto annotated = quantize::Annotate(folded_.Clone(), quantization_.config, &left);
   TW_RETURN_IF_ERROR(annotated);
   for (const quantize::FloatLayer& layer : left) {
     const int site = SiteOf(layer.name);
@@ -158,8 +153,8 @@ Result<Graph> NetworkFormats::Build(const Formats& formats) {
   const auto has = [&](Format format) {
     return std::ranges::find(formats, format) != formats.end();
   };
-  if (!has(Format::kBFloat16) && !has(Format::kInt8)) return WholeCopy(source_);
-  Graph graph = WholeCopy(folded_);
+  if (!has(Format::kBFloat16) && !has(Format::kInt8)) return source_.Clone();
+  Graph graph = folded_.Clone();
   std::vector<std::string> floats;
   for (std::size_t i = 0; i < sites_.size(); ++i) {
     if (formats[i] != Format::kInt8) floats.push_back(sites_[i].name);

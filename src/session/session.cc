@@ -4,7 +4,6 @@
 #include "src/session/session.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "cost_model/xgboost_model.h"
@@ -17,13 +16,6 @@
 #include "src/target/short_target.h"
 
 namespace tilewright::session {
-namespace {
-
-Graph CopyOf(const Graph& graph) {
-  return graph.CloneWithout(std::numeric_limits<std::int64_t>::max());
-}
-
-}  // namespace
 
 Result<std::vector<search::TuneTask>> Session::Tasks(const ModelSource& source) const {
   return ParseTasks(source, settings_.target, settings_.fuse_residuals.value_or(true));
@@ -140,7 +132,7 @@ Result<OpenNetwork> Session::Open(const ModelSource& source, const OpenOptions& 
   const DeviceTraits& device = DeviceTraitsOf(settings_.target);
   const bool emulated = device.launches_grids && settings_.device.simt();
   // An emulated network is compared with its own plan.
-  Graph kept = options.keep_source && !emulated ? CopyOf(request.graph) : Graph();
+  Graph kept = options.keep_source && !emulated ? request.graph.Clone() : Graph();
   const std::int64_t synthetic = request.graph.synthetic_constants;
   const auto open = [&]() -> Result<OpenNetwork> {
     if (emulated) return Emulate(std::move(request), options);

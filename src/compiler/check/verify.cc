@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -208,9 +207,7 @@ Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_p
                                 CheckProgress& progress) {
   TW_ASSIGN_OR_RETURN(auto library, ModelLibrary::Open(library_path, set));
   if (library.open_dimension() != nullptr) TW_RETURN_IF_ERROR(library.Resize(1));
-  TW_ASSIGN_OR_RETURN(
-      const auto source,
-      PartitionLike(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), library));
+  TW_ASSIGN_OR_RETURN(const auto source, PartitionLike(graph.Clone(), library));
   return VerifyOnRandomInputs(source, library, progress);
 }
 

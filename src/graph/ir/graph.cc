@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tilewright {
 namespace {
@@ -214,6 +215,8 @@ void Graph::CopyDescription(const Graph& from) {
   precision = from.precision;
   float32_products = from.float32_products;
 }
+
+Graph Graph::Clone() const { return CloneWithout(std::numeric_limits<std::int64_t>::max()); }
 
 Graph Graph::CloneWithout(std::int64_t max_elements) const {
   Graph clone;

@@ -150,6 +150,8 @@ class Graph {
   Tensor TakeContents(int id);
   /// Returns the fill value of a constant that takes no memory yet; null for every other node.
   const double* Fill(int id) const;
+  /// Returns a graph with the same nodes and constants.
+  Graph Clone() const;
   /// Returns a graph with the same nodes, in which only constants of at most `max_elements`
   /// elements have contents.
   Graph CloneWithout(std::int64_t max_elements) const;

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <utility>
 
 #include "src/base/clock.h"
@@ -102,8 +101,7 @@ Result<ImportedTimes> TimeWithDefaults(const Graph& graph, const CompileOptions&
   defaults.parameter_path.clear();
   defaults.check = CheckLevel::kSample;
   const std::string default_path = folder.path() + "/default.so";
-  TW_RETURN_IF_ERROR(Compile(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), defaults,
-                             default_path));
+  TW_RETURN_IF_ERROR(Compile(graph.Clone(), defaults, default_path));
   TW_ASSIGN_OR_RETURN(const auto imported, ModelLibrary::Open(library_path));
   TW_ASSIGN_OR_RETURN(const auto standard, ModelLibrary::Open(default_path));
   TW_ASSIGN_OR_RETURN(const auto inputs, InputSources().Make(imported.inputs()));
