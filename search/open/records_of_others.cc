@@ -10,6 +10,7 @@
 #include "records/validation/schedules.h"
 #include "src/templates/open/open_template.h"
 #include "src/templates/registry.h"
+#include "src/templates/template_keys.h"
 
 namespace tilewright::search {
 namespace {
@@ -32,7 +33,10 @@ bool IsSameKernel(const OpenTask& one, const OpenTask& other) {
 
 Status AddRecordsOfOthers(const records::Store& store, const OpenTask& task,
                           const DeviceFingerprint& device, std::vector<DeviceRecords>& groups) {
-  TW_ASSIGN_OR_RETURN(const auto texts, records::ScheduleTextsOf(store));
+  TW_ASSIGN_OR_RETURN(auto texts, records::ScheduleTextsOf(store));
+  // Tasks of other names are not parsed: making their spaces can take long.
+  const std::string prefix = std::string(kOpenTaskKeyPrefix) + task.name + "-";
+  std::erase_if(texts, [&](const auto& text) { return !text.first.starts_with(prefix); });
   TemplateRegistry known;
   records::AddOpenTasks(texts, store.path(), known);
   std::set<std::string, std::less<>> alike;  // keys of templates

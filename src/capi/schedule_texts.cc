@@ -1,6 +1,7 @@
 #include "src/capi/schedule_texts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "records/store.h"
 #include "src/templates/text/text_template.h"
@@ -19,7 +20,10 @@ Result<std::optional<TemplateRegistry>> ScheduleTexts::AddedTo(
     if (!sources[i]->MayServe(request)) continue;
     if (!known_[i].has_value()) {
       const auto read = sources[i]->With([&](const records::Store& store) -> Status {
-        TW_ASSIGN_OR_RETURN(known_[i], records::ScheduleTextsOf(store));
+        Known known;
+        TW_ASSIGN_OR_RETURN(known.texts, records::ScheduleTextsOf(store));
+        records::AddOpenTasks(known.texts, sources[i]->name(), known.tasks);
+        known_[i] = std::move(known);
         return {};
       });
       TW_RETURN_IF_ERROR(read);
@@ -27,14 +31,14 @@ Result<std::optional<TemplateRegistry>> ScheduleTexts::AddedTo(
     }
     // If two texts share an older name, the name refers to the first one, and records of the other
     // one are skipped.
-    records::ForEachSchedule(*known_[i], sources[i]->name(), [&](ScheduleText schedule) {
+    records::ForEachSchedule(known_[i]->texts, sources[i]->name(), [&](ScheduleText schedule) {
       if (!all.has_value()) all = templates;
       return AddScheduleText(*all, std::move(schedule));
     });
     // Most sources have no open tasks.
-    if (!known_[i]->empty()) {
+    if (!known_[i]->tasks.all().empty()) {
       if (!all.has_value()) all = templates;
-      records::AddOpenTasks(*known_[i], sources[i]->name(), *all);
+      all->AddTextsOf(known_[i]->tasks);
     }
   }
   return all;

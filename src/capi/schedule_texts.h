@@ -25,10 +25,14 @@ class ScheduleTexts {
       const records::LookupRequest& request, std::uint64_t generation);
 
  private:
+  struct Known {
+    records::KeyedTexts texts;
+    TemplateRegistry tasks;  ///< the open tasks among the texts
+  };
+
   std::mutex mutex_;
   std::uint64_t generation_ = 0;
-  std::vector<std::optional<records::KeyedTexts>>
-      known_;  // by index of the source; empty: not read yet
+  std::vector<std::optional<Known>> known_;  // by index of the source; empty: not read yet
 };
 
 }  // namespace tilewright::capi

@@ -41,13 +41,26 @@ Status TemplateRegistry::Add(const TemplateEntry& entry) {
       (entry.apply == nullptr) == (entry.build_stream == nullptr)) {
     return InvalidArgument(name + ": a function lacks");
   }
+  Insert(entry);
+  return {};
+}
+
+void TemplateRegistry::Insert(const TemplateEntry& entry) {
   entries_.insert(std::ranges::lower_bound(entries_, entry.key, {}, &TemplateEntry::key), entry);
   preference_.push_back(entry.key);
-  return {};
 }
 
 void TemplateRegistry::Keep(std::string_view key, std::shared_ptr<const std::string> text) {
   texts_.emplace_back(key, std::move(text));
+}
+
+void TemplateRegistry::AddTextsOf(const TemplateRegistry& other) {
+  for (const auto& [key, text] : other.texts_) {
+    const TemplateEntry* entry = other.Find(key);
+    if (entry == nullptr || Find(key) != nullptr) continue;
+    Insert(*entry);
+    Keep(entry->key, text);
+  }
 }
 
 const std::string* TemplateRegistry::TextOf(std::string_view key) const {

@@ -99,6 +99,9 @@ class TemplateRegistry {
   /// Keeps the text of a template that was added, for TextOf. `text` owns all that the entry points
   /// to.
   void Keep(std::string_view key, std::shared_ptr<const std::string> text);
+  /// Adds the templates of another registry that are texts, and shares what these own. Keys that
+  /// this registry has keep their templates.
+  void AddTextsOf(const TemplateRegistry& other);
   /// Text of a template that is a text (src/templates/text), in canonical form; null for other
   /// templates.
   const std::string* TextOf(std::string_view key) const;
@@ -118,6 +121,8 @@ class TemplateRegistry {
   std::vector<const TemplateEntry*> For(const Workload& workload, const Target& target) const;
 
  private:
+  void Insert(const TemplateEntry& entry);
+
   std::vector<TemplateEntry> entries_;
   std::vector<std::string_view> preference_, excluded_;
   std::vector<std::pair<std::string_view, std::shared_ptr<const std::string>>> texts_;
