@@ -244,7 +244,7 @@ Result<Candidate> CandidateOfImported(const TemplateRegistry& templates,
   if (entry == nullptr) return Unsupported("no template " + record.task + " to make code with");
   auto workload = Workload::Parse(record.workload_key);
   if (!workload.ok()) return Unsupported(record.tuple + ": no operator we know");
-  if (entry->device != target.device()) {
+  if (!MakesCodeFor(*entry, target)) {
     return Unsupported(record.task + ": makes no code for '" + target.ToString() + "'");
   }
   if (std::string why = entry->refuses(*workload, target); !why.empty()) {

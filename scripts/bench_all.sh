@@ -51,7 +51,7 @@ fi
 "$bin/bench/cost_model_bench" >"$out/cost_model.txt" 2>&1
 "$bin/bench/simt_check" 2000 5 >"$out/simt.txt" 2>&1
 if [ -f "$shared/data/tophub/arm_cpu_v0.08.log" ]; then
-  "$bin/bench/tophub_arm_bench" "$shared"/data/tophub/{arm_cpu,vta}_v*.log --run 15 >"$out/tophub_arm.txt" 2>&1
+  "$bin/bench/tophub_records_bench" "$shared"/data/tophub/{arm_cpu,vta}_v*.log --run 15 >"$out/tophub_arm.txt" 2>&1
 fi
 if [ -f "$shared/data/tophub/cuda_v0.10.log" ]; then
   for arch in sm_75 sm_80 sm_90; do

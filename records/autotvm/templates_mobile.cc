@@ -4,43 +4,12 @@
 
 #include "records/autotvm/templates.h"
 #include "src/base/math.h"
+#include "src/templates/opencl/intel_blocks.h"
 
 namespace tilewright::records {
 namespace {
 
 constexpr std::int64_t kFree = std::int64_t{1} << 31;
-
-std::vector<std::int64_t> DivisorsWithin(std::int64_t extent, std::int64_t low, std::int64_t high) {
-  std::vector<std::int64_t> divisors;
-  for (std::int64_t d = low; d <= std::min(extent, high); ++d) {
-    if (extent % d == 0) divisors.push_back(d);
-  }
-  return divisors;
-}
-
-/// Candidate rows (or columns) per work item of Intel graphics; one loop enumerates both sizes, see
-/// the reference, 12.17.
-struct BlockLists {
-  std::vector<std::int64_t> rows, columns;
-};
-
-BlockLists IntelBlocks(std::int64_t oh, std::int64_t ow) {
-  constexpr std::int64_t kLargest = 16;
-  constexpr std::size_t kEnough = 5;
-  BlockLists lists;
-  std::int64_t i = oh, j = ow;
-  for (; i > 0 && j > 0; --i, --j) {
-    if (i <= kLargest && oh % i == 0) lists.rows.push_back(i);
-    if (j <= kLargest && ow % j == 0) lists.columns.push_back(j);
-  }
-  for (std::int64_t r = 2; r < oh && lists.rows.size() < kEnough; ++r) {
-    if (std::ranges::count(lists.rows, r) == 0) lists.rows.push_back(r);
-  }
-  for (std::int64_t c = std::min(ow - 1, kLargest); c > 1 && lists.columns.size() < kEnough; --c) {
-    if (std::ranges::count(lists.columns, c) == 0) lists.columns.push_back(c);
-  }
-  return lists;
-}
 
 /// Rounds up an output size of the texture path.
 std::int64_t TextureSize(std::int64_t size) {
@@ -97,7 +66,7 @@ Result<AutotvmSpace> Conv2dIntelGraphics(const AutotvmTaskArguments& task) {
   if (conv.oh > kLongest || conv.ow > kLongest) {
     return InvalidArgument("conv2d_NCHWc.intel_graphics: output larger than 2^20");
   }
-  BlockLists blocks = IntelBlocks(conv.oh, conv.ow);
+  const IntelBlocks blocks = IntelBlocksOf(conv.oh, conv.ow);
   if (blocks.rows.empty() || blocks.columns.empty()) {
     return InvalidArgument("conv2d_NCHWc.intel_graphics: no block of rows or columns is left");
   }

@@ -420,8 +420,20 @@ std::string NameOnVta(const Workload& w, const Target& /*target*/) {
   return w.op == OpKind::kMul ? "multiply.vta" : w.op_name() + "_packed.vta";
 }
 
+/// Returns AutoTVM's name of its own template for Mali or Intel graphics; empty for none.
+std::string NameOnOpenCl(const Workload& w, const Target& target) {
+  const std::string op = w.op_name();
+  const auto has = [&](std::string_view key) { return std::ranges::count(target.keys(), key) > 0; };
+  if (has("intel_graphics") && op == "conv2d") return "conv2d_NCHWc.intel_graphics";
+  if (!has("mali")) return "";
+  if (w.op == OpKind::kDense) return "dense.mali";
+  if (op == "conv2d") return "conv2d_nchw_spatial_pack.mali";
+  return op == "depthwise_conv2d" ? "depthwise_conv2d_nchw.mali" : "";
+}
+
 std::string NameOnCuda(const Workload& w, const Target& target) {
   const std::string op = w.op_name();
+  if (std::string name = NameOnOpenCl(w, target); !name.empty()) return name;
   // 32: the batch from which AutoTVM selects its large-batch template.
   if (w.op == OpKind::kDense) {
     return w.data.shape[0] < 32 ? "dense_small_batch.gpu" : "dense_large_batch.gpu";

@@ -11,6 +11,8 @@ namespace {
 
 /// Limits of nearly every OpenCL device; TVM's defaults for the target, too.
 constexpr std::int64_t kSourceThreads = 256, kSourceSharedBytes = 32 * 1024;
+/// Private memory of a group in registers of a CUDA device: 2 MiB.
+constexpr std::int64_t kPrivateOfRegisters = 8;
 
 std::int64_t NumberOf(const Target& target, std::string_view option, std::int64_t otherwise) {
   const auto number = ParseInt64(target.Option(option));
@@ -26,6 +28,7 @@ LowerLimits LowerLimitsFor(const Target& target) {
   if (DeviceTraitsOf(target).grids_are_source) {
     // Registers are the compiler's: private arrays can be memory.
     limits.launch.registers_per_thread = limits.launch.registers_per_block;
+    limits.launch.registers_per_block *= kPrivateOfRegisters;
     limits.launch.threads_per_block = NumberOf(target, "max_num_threads", kSourceThreads);
     limits.launch.shared_bytes =
         NumberOf(target, "max_shared_memory_per_block", kSourceSharedBytes);

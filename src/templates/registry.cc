@@ -89,6 +89,11 @@ const TemplateEntry* TemplateRegistry::Find(std::string_view key) const {
   return found != entries_.end() && found->key == key ? &*found : nullptr;
 }
 
+bool MakesCodeFor(const TemplateEntry& entry, const Target& target) {
+  const std::string_view others = DeviceTraitsOf(target).templates_of;
+  return entry.device == target.device() || (!others.empty() && entry.device == others);
+}
+
 std::string TemplateUnavailableReason(const TemplateRegistry& templates, std::string_view key,
                                       int version) {
   const TemplateEntry* entry = templates.Find(key);
@@ -136,15 +141,12 @@ Result<vta::Stream> BuildVtaStream(const TemplateEntry& entry, const Workload& w
 std::vector<const TemplateEntry*> TemplateRegistry::For(const Workload& workload,
                                                         const Target& target) const {
   std::vector<const TemplateEntry*> entries;
-  const std::string_view others = DeviceTraitsOf(target).templates_of;
   for (std::string_view key : preference_) {
     const TemplateEntry* entry = Find(key);
     TW_CHECK(entry != nullptr, key);
     const KernelLibrary* library = LibraryOfTemplate(key);
     if (library != nullptr && !UsesLibrary(target, library->name)) continue;
-    const bool serves =
-        entry->device == target.device() || (!others.empty() && entry->device == others);
-    if (serves && entry->refuses(workload, target).empty()) {
+    if (MakesCodeFor(*entry, target) && entry->refuses(workload, target).empty()) {
       const bool first = entry->is_preferred != nullptr && entry->is_preferred(workload, target);
       entries.insert(first ? entries.begin() : entries.end(), entry);
     }

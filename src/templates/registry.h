@@ -127,6 +127,9 @@ class TemplateRegistry {
   std::vector<std::string_view> preference_, excluded_;
   std::vector<std::pair<std::string_view, std::shared_ptr<const std::string>>> texts_;
 };
+/// Whether code of the template can be generated for the target's device: it is the template's, or
+/// takes its templates (DeviceTraits::templates_of).
+bool MakesCodeFor(const TemplateEntry& entry, const Target& target);
 /// Reason why a record or an order that names this template cannot be used: the template does not
 /// exist, or has another version.
 std::string TemplateUnavailableReason(const TemplateRegistry& templates, std::string_view key,

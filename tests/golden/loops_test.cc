@@ -24,6 +24,7 @@ void PrintTo(const GoldenCase& c, std::ostream* os) { *os << c.key; }
 constexpr const char* kCpu = "llvm -mcpu=skylake-avx512 -num-threads=2";
 constexpr const char* kVnni = "llvm -mcpu=cascadelake -num-threads=2";
 constexpr const char* kArm = "llvm -device=arm_cpu -mtriple=aarch64-linux-gnu -num-threads=2";
+constexpr const char* kMali = "opencl -device=mali";
 constexpr const char* kGpu = "cuda -arch=sm_80";
 constexpr const char* kConv =
     "conv2d(float32[1,32,14,14]NCHW,float32[32,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32";
@@ -46,6 +47,7 @@ constexpr GoldenCase kCases[] = {
     {"conv2d_direct_int8.cpu", kVnni, kConvU8, "add(channel:int32);relu"},
     {"conv2d_nchw.cuda", kGpu, kConv, kBias},
     {"conv2d_nchw_spatial_pack.arm_cpu", kArm, kConv, kBias},
+    {"conv2d_nchw_spatial_pack.mali", kMali, kConv, kBias},
     {"conv2d_winograd.cpu", kCpu,
      "conv2d(float32[1,16,7,7]NCHW,float32[16,16,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32", kBias},
     {"dense_mma.cuda", kGpu, "dense(float16[64,64]MK,float16[64,64]NK)->float32", ""},

@@ -126,7 +126,9 @@ TEST(ArmTemplates, SpatialPackOfOtherLayoutsIsRefused) {
   layouts.winograd_tile = 4;
   EXPECT_TRUE(DefineAnchor(conv, {}, layouts).ok());
   layouts.spatial_pack.columns = 3;
-  EXPECT_FALSE(DefineAnchor(conv, {}, layouts).ok()) << "four tiles in blocks of three";
+  EXPECT_TRUE(DefineAnchor(conv, {}, layouts).ok()) << "two zeros after four tiles";
+  layouts.spatial_pack.rows = 1;
+  EXPECT_FALSE(DefineAnchor(conv, {}, layouts).ok()) << "rows of Winograd tiles";
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // The public AutoTVM packages. For x86, each record is a point of Tilewright's space with the
 // recorded index, and can be applied. For CUDA, each record of a template of Tilewright becomes a
-// launch within the limits of its device. For Arm, each record is a point of the space and becomes
-// loops for its target.
+// launch within the limits of its device. For Arm, Mali and Intel graphics, each record is a point
+// of the space and becomes loops for its target; small ones of the graphics processors run in the
+// emulator of threads.
 
 #include <gtest/gtest.h>
 
@@ -14,9 +15,14 @@
 #include "src/codegen/codegen.h"
 #include "src/graph/partition/tasks.h"
 #include "src/schedule/lower/lower.h"
+#include "src/schedule/tolerance.h"
+#include "src/target/device.h"
+#include "src/templates/limits.h"
 #include "src/templates/registry.h"
+#include "src/tensor/reference/reference.h"
 #include "tests/support/built_in.h"
 #include "tests/support/data_file.h"
+#include "tests/templates/kernel_runner.h"
 #include "tests/templates/shared_bytes.h"
 
 namespace tilewright {
@@ -149,7 +155,19 @@ INSTANTIATE_TEST_SUITE_P(Shared,
                          AutotvmCudaLog,  // direct, Winograd, depthwise, batched, transposed
                          testing::Values(RecordLog{"cuda_v0.10", 600 + 95 + 97 + 18 + 13, 1}));
 
-class AutotvmArmLog : public testing::TestWithParam<RecordLog> {};
+/// A log whose records are served by AutoTVM's rule as they are.
+struct ServedLog {
+  const char* name;
+  int records, edited;
+  int compiled_every;  ///< records that are compiled; bench/tophub_records_bench compiles all
+  /// Records of at most this many multiply-accumulates run in the emulator of threads.
+  std::int64_t largest_run = 0;
+  int runs = 0;
+  int refused = 0;  ///< by `apply`
+};
+void PrintTo(const ServedLog& log, std::ostream* out) { *out << log.name; }
+
+class AutotvmServedLog : public testing::TestWithParam<ServedLog> {};
 
 /// Returns the candidate that AutoTVM's rule serves for a line.
 Result<Candidate> CandidateOf(const records::LogLine& line) {
@@ -164,13 +182,21 @@ Result<Candidate> CandidateOf(const records::LogLine& line) {
   return records::CandidateOfImported(BuiltInTemplates(), record, input.target.target);
 }
 
-TEST_P(AutotvmArmLog, EveryRecordIsAPointOfOurSpaceAndBecomesLoops) {
+void ExpectReference(const Task& task, const Program& program, const KernelLayouts& layouts) {
+  const AnchorData data = MakeAnchorData(task.workload, {}, 3);
+  const auto expected = EvaluateAnchor(task.workload, {}, data.data, data.weight, {});
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  const auto result = RunProgram(task.workload, {}, task.target, program, layouts, data);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_TRUE(Compare(*result, *expected, ToleranceOf(program)).ok);
+}
+
+TEST_P(AutotvmServedLog, EveryRecordIsAPointOfOurSpaceAndBecomesLoops) {
   const std::string path = DataFile(std::string("tophub/") + GetParam().name + ".log");
   if (!FileExists(path)) GTEST_SKIP() << "needs " << path;
   auto text = ReadFile(path);
   ASSERT_TRUE(text.ok());
-  constexpr int kCompiledEvery = 100;  // bench/tophub_arm_bench compiles all of them
-  int records = 0, edited = 0;
+  int records = 0, edited = 0, runs = 0, refused = 0;
   records::LogLine record;
   for (const std::string& line : Split(*text, '\n')) {
     if (line.empty() || line[0] == '#') continue;
@@ -182,21 +208,57 @@ TEST_P(AutotvmArmLog, EveryRecordIsAPointOfOurSpaceAndBecomesLoops) {
     const Task& task = candidate->task;
     const TemplateEntry* entry = BuiltInTemplates().Find(candidate->template_key);
     auto kernel = entry->apply(task.workload, {}, task.target, candidate->config);
-    ASSERT_TRUE(kernel.ok()) << kernel.status().message();
-    auto program = Lower(kernel->schedule, "kernel");
-    ASSERT_TRUE(program.ok()) << program.status().message();
-    if (records % kCompiledEvery == 0) {
-      auto object = Generate({*program}, task.target, Emit::kObject);
-      EXPECT_TRUE(object.ok()) << object.status().message();
-    }
     ++records;
+    if (!kernel.ok() && refused < GetParam().refused) {
+      EXPECT_EQ(kernel.status().code(), StatusCode::kInvalidArgument);
+      ++refused;
+      continue;
+    }
+    ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+    auto program = Lower(kernel->schedule, "tw_kernel", LowerLimitsFor(task.target));
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    if ((records - 1) % GetParam().compiled_every == 0) {
+      const bool grid = DeviceTraitsOf(task.target).launches_grids;
+      auto code = Generate({*program}, task.target, grid ? Emit::kAssembly : Emit::kObject);
+      EXPECT_TRUE(code.ok()) << code.status().message();
+    }
+    if (task.workload.macs() <= GetParam().largest_run) {
+      ExpectReference(task, *program, kernel->layouts);
+      ++runs;
+    }
   }
   EXPECT_EQ(records, GetParam().records);
   EXPECT_EQ(edited, GetParam().edited);
+  EXPECT_EQ(runs, GetParam().runs);
+  EXPECT_EQ(refused, GetParam().refused);
 }
-INSTANTIATE_TEST_SUITE_P(Own, AutotvmArmLog, testing::Values(RecordLog{"own_arm", 4}));
-INSTANTIATE_TEST_SUITE_P(Shared, AutotvmArmLog,
-                         testing::Values(RecordLog{"arm_cpu_v0.08", 1164, 0, 2}));
+INSTANTIATE_TEST_SUITE_P(Own, AutotvmServedLog,
+                         testing::Values(ServedLog{"own_arm", 4, 0, 100},
+                                         ServedLog{"own_opencl", 5, 0, 1, 2'000'000, 5}));
+INSTANTIATE_TEST_SUITE_P(Shared, AutotvmServedLog,
+                         testing::Values(ServedLog{"arm_cpu_v0.08", 1164, 2, 100},
+                                         ServedLog{"mali_v0.06", 528, 0, 1, 1'000'000, 34},
+                                         ServedLog{"intel_graphics_v0.02", 73, 0, 1, 1'000'000, 8,
+                                                   1}));
+
+/// OpenCL takes the templates for CUDA, and their records for OpenCL.
+TEST(AutotvmRecords, ThoseOfTemplatesForCudaServeOpenCl) {
+  records::LogLine line;
+  ASSERT_TRUE(
+      records::ParseLogLine(
+          R"({"input": ["opencl -model=gfx900", "conv2d_nchw.cuda", [["TENSOR", [1, 8, 8, 8], "float32"],)"
+          R"( ["TENSOR", [16, 8, 3, 3], "float32"], [1, 1], [1, 1, 1, 1], [1, 1], "float32"], {}],)"
+          R"( "config": {"index": 0, "code_hash": null, "entity": [["tile_f", "sp", [-1, 1, 4, 1]],)"
+          R"( ["tile_y", "sp", [-1, 1, 2, 1]], ["tile_x", "sp", [-1, 1, 8, 1]],)"
+          R"( ["tile_rc", "sp", [-1, 4]], ["tile_ry", "sp", [-1, 3]], ["tile_rx", "sp", [-1, 3]],)"
+          R"( ["auto_unroll_max_step", "ot", 0], ["unroll_explicit", "ot", 1]]},)"
+          R"( "result": [[0.001], 0, 1.5, 1600000003.5], "version": 0.2, "tvm_version": "0.9.0"})",
+          line)
+          .ok());
+  const auto candidate = CandidateOf(line);
+  ASSERT_TRUE(candidate.ok()) << candidate.status().message();
+  EXPECT_EQ(candidate->template_key, "conv2d_nchw.cuda");
+}
 
 }  // namespace
 }  // namespace tilewright

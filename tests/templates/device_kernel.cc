@@ -57,14 +57,23 @@ Result<std::unique_ptr<DeviceKernelRunner>> DeviceKernelRunner::OpenOpenCl(int o
   return std::unique_ptr<DeviceKernelRunner>(new DeviceKernelRunner(*std::move(session), true));
 }
 
+Result<GridProgram> DeviceKernelRunner::Load(const Program& program, const Target& target) {
+  TW_ASSIGN_OR_RETURN(const auto code, Generate({program}, target, Emit::kAssembly));
+  auto loaded = session_->Load(code, LaunchesOf(PlanLaunches(program)));
+  if (!loaded.ok()) return Internal("device: " + loaded.status().message());
+  return loaded;
+}
+
+Status DeviceKernelRunner::Compile(const Program& program, const Target& target) {
+  return Load(program, target).status();
+}
+
 Status DeviceKernelRunner::Run(const Program& program, const Target& target,
                                std::vector<Tensor>& arguments) {
-  const Result<std::string> code = Generate({program}, target, Emit::kAssembly);
-  TW_RETURN_IF_ERROR(code);
+  auto loaded = Load(program, target);
+  TW_RETURN_IF_ERROR(loaded);
   const LaunchPlan plan = PlanLaunches(program);
   const auto failed = [](const Status& status) { return Internal("device: " + status.message()); };
-  auto loaded = session_->Load(*code, LaunchesOf(plan));
-  if (!loaded.ok()) return failed(loaded.status());
   Image image;
   for (const Tensor& argument : arguments) image.Add(argument.data(), argument.bytes());
   for (const Buffer& buffer : plan.workspace) image.Add(nullptr, buffer->bytes());

@@ -28,6 +28,9 @@ class DeviceKernelRunner {
   /// message if the kernel fails, or if it writes to guard bytes or to an input.
   Status Run(const Program& program, const Target& target, std::vector<Tensor>& arguments);
 
+  /// Compiles a program without running it. Errors: as Run.
+  Status Compile(const Program& program, const Target& target);
+
   /// Enables timing of every later kernel after its run: consecutive calls with warm caches, enough
   /// of them for a measurable time.
   void TimeKernels() { times_ = true; }
@@ -52,6 +55,7 @@ class DeviceKernelRunner {
         is_opencl_(is_opencl),
         limit_seconds_(is_opencl ? kOpenClLimitSeconds : kLimitSeconds) {}
 
+  Result<GridProgram> Load(const Program& program, const Target& target);
   Result<double> Time(GridProgram& program);
 
   static constexpr double kLimitSeconds = 10;

@@ -25,6 +25,8 @@ constexpr const char* kTargets[] = {"llvm -mcpu=znver4 -num-threads=2",
                                     "llvm -device=arm_cpu -mtriple=aarch64-linux-gnu",
                                     "cuda -arch=sm_80",
                                     "cuda -arch=sm_80 -tf32",
+                                    "opencl -device=mali",
+                                    "opencl -device=intel_graphics",
                                     "vta -model=sim_1x16_i8w8a32_15_15_18_17"};
 
 // What kSamples lacks: workloads in a VTA's layouts, and expressions with a padded operand.

@@ -134,6 +134,10 @@ TEST(ScheduleTextTest, EveryTemplateIsWrittenAsText) {
        "i0,r0]-x1[i1,r0])*(x0[i0,r0]-x1[i1,r0]))"},
       {"llvm -device=arm_cpu -mtriple=aarch64-linux-gnu -num-threads=2",
        "conv2d(float32[1,12,8,8]NCHW,float32[16,12,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32"},
+      {"opencl -device=mali",
+       "conv2d(float32[1,12,8,8]NCHW,float32[16,12,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32"},
+      {"opencl -device=intel_graphics",
+       "conv2d(float32[1,12,8,8]NCHW,float32[16,12,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32"},
       {"cuda -arch=sm_80",
        "conv2d(float32[1,32,14,14]NCHW,float32[64,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32"},
       {"cuda -arch=sm_80", "dense(float16[64,64]MK,float16[64,64]NK)->float32"},
@@ -171,6 +175,8 @@ TEST(ScheduleTextTest, EveryTemplateIsWrittenAsText) {
   EXPECT_GT(written["auto.cuda/mma"], 0);  // its factors are transposed
   EXPECT_GT(written["conv2d_nchw_spatial_pack.arm_cpu"], 0);
   EXPECT_GT(written["conv2d_nchw_winograd.arm_cpu"], 0);
+  EXPECT_GT(written["conv2d_nchw_winograd.mali"], 0);
+  EXPECT_GT(written["conv2d_NCHWc.intel_graphics"], 0);
 }
 
 TEST(ScheduleTextTest, NameIsThatOfTheCanonicalText) {

@@ -4,7 +4,8 @@
 
 #include "src/templates/arm/templates.h"
 
-#include "src/templates/arm/annotations.h"
+#include "src/templates/annotations.h"
+#include "src/templates/arm/arm_target.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -53,19 +54,6 @@ Result<Config> DefaultConfig(const Workload& w, const Target& target) {
                        {"ann", KnobValue{std::vector<std::string>{"unroll", "unroll", "vec"}}}});
 }
 
-/// Errors: kInvalidArgument for a loop that AutoTVM does not unroll.
-Status CheckUnrolled(const Config& config) {
-  const auto& words = std::get<std::vector<std::string>>(config.Find("ann")->value);
-  for (std::size_t i = 0; i < kTiles.size(); ++i) {
-    const std::int64_t extent = config.Factors(kTiles[i])[1];
-    if (words[i] != "unroll" || extent <= kMaxUnroll) continue;
-    return InvalidArgument(std::string(kTiles[i]) + ": " + std::to_string(extent) +
-                           " unrolled iterations, AutoTVM unrolls at most " +
-                           std::to_string(kMaxUnroll));
-  }
-  return {};
-}
-
 /// Axes of the sums: image, block of channels, row, column, channel of the block.
 void ScheduleSums(Schedule& s, StageId sums, StageId pack, const Config& config,
                   const Target& target) {
@@ -96,7 +84,7 @@ void ScheduleSums(Schedule& s, StageId sums, StageId pack, const Config& config,
 
 Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
                      const Config& config) {
-  TW_RETURN_IF_ERROR(CheckUnrolled(config));
+  TW_RETURN_IF_ERROR(CheckAnnotated(config, kTiles, "ann", kMaxUnroll));
   KernelLayouts layouts;
   layouts.spatial_pack.channels = config.Factors("tile_c")[1];
   layouts.weight = Blocked(w.kernel_layout, layouts.spatial_pack.channels, 'o');

@@ -7,8 +7,10 @@
 #include "src/templates/arm/templates.h"
 
 #include "src/target/cpu.h"
-#include "src/templates/arm/annotations.h"
+#include "src/templates/annotations.h"
+#include "src/templates/arm/arm_target.h"
 #include "src/templates/space_values.h"
+#include "src/templates/spatial_pack.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
 
@@ -20,18 +22,10 @@ constexpr KnobDoc kKnobs[] = {
     {"tile_co", "Output channels: blocks, channels of one block."},
     {"tile_oh", "Rows of the result: blocks, rows of one block."},
     {"tile_ow", "Columns of the result: blocks, columns of one block."},
-    {"reorder_0",
-     "Order of the loops. The last three are rows, columns and channels of a block, or channels,"
-     " rows and columns."},
-    {"ann_reduce", "Loops over kernel rows and columns: `unroll`, or `none`."},
-    {"ann_spatial",
-     "Loops over rows, columns and channels of a block: `unroll`, `vec`, or `none`, which unrolls"
-     " them only if the sums of a block fit in registers. The loop with `vec` is innermost."},
+    kBlockOrderDoc,
+    kBlockTapsDoc,
+    kBlockLoopsDoc,
 };
-
-constexpr std::array kTiles = {"tile_oh", "tile_ow", "tile_co"};
-/// Positions of rows, columns and channels of a block among the axes of reorder_0.
-constexpr std::int64_t kRows = 7, kColumns = 8, kChannels = 9;
 
 std::string Refuses(const Workload& w, const Target& target) {
   if (w.op != OpKind::kConv2d || w.groups != 1) return "only convolutions of one group";
@@ -50,16 +44,7 @@ std::string RefusesTransposed(const Workload& w, const Target& target) {
   return RefusesForArm(w, target);
 }
 
-Result<ConfigSpace> DefineSpace(const Workload& w, const Target&) {
-  TW_ASSIGN_OR_RETURN(const auto s, ConvShapeOf(w));
-  const KnobValue plain{std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}};
-  const KnobValue channels_first{std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 9, 7, 8}};
-  return MakeSpace({Knob::Split("tile_co", s.k, 2), Knob::Split("tile_oh", s.oh, 2),
-                    Knob::Split("tile_ow", s.ow, 2),
-                    Knob::Candidates("reorder_0", KnobKind::kReorder, {plain, channels_first}),
-                    AnnotateKnob("ann_reduce", {"none", "unroll"}, 2),
-                    AnnotateKnob("ann_spatial", {"none", "unroll", "vec"}, 3)});
-}
+Result<ConfigSpace> DefineSpace(const Workload& w, const Target&) { return SpatialPackSpace(w, 2); }
 
 /// A block of two vectors of channels by pixels, whose sums take half of the registers; without
 /// channels that fill a vector, the columns are the vector.
@@ -76,13 +61,13 @@ Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   const std::vector<std::string> words = by_columns
                                              ? std::vector<std::string>{"unroll", "vec", "unroll"}
                                              : std::vector<std::string>{"unroll", "unroll", "vec"};
-  return LocateValues(
-      space, {{"tile_co", InnerFactor(s.k, channels)},
-              {"tile_oh", InnerFactor(s.oh, LargestDivisor(s.oh, pixels / columns))},
-              {"tile_ow", InnerFactor(s.ow, columns)},
-              {"reorder_0", KnobValue{std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}},
-              {"ann_reduce", KnobValue{std::vector<std::string>{taps, taps}}},
-              {"ann_spatial", KnobValue{words}}});
+  return LocateValues(space,
+                      {{"tile_co", InnerFactor(s.k, channels)},
+                       {"tile_oh", InnerFactor(s.oh, LargestDivisor(s.oh, pixels / columns))},
+                       {"tile_ow", InnerFactor(s.ow, columns)},
+                       {"reorder_0", PlainBlockOrder()},
+                       {"ann_reduce", KnobValue{std::vector<std::string>{taps, taps}}},
+                       {"ann_spatial", KnobValue{words}}});
 }
 
 /// Returns the loop over blocks of columns, in which the sums of a block are computed.
@@ -95,7 +80,8 @@ LoopId ScheduleResult(Schedule& s, StageId result, const Config& config, const T
   const auto [bw, vw] =
       s.Split(result, s.SpatialAxis(result, 3), config.Factors("tile_ow")[1], Tail::kPeel);
   const LoopId n = s.SpatialAxis(result, 0);
-  const std::vector<AnnotatedLoop> tile = Annotated({vh, vw, vc}, config, kTiles, "ann_spatial");
+  const std::vector<AnnotatedLoop> tile =
+      Annotated({vh, vw, vc}, config, kBlockKnobs, "ann_spatial");
   std::vector<LoopId> order = {n, bk, bh, bw};
   for (const LoopId loop : TileOrder(tile)) order.push_back(loop);
   s.Reorder(result, order);
@@ -104,36 +90,9 @@ LoopId ScheduleResult(Schedule& s, StageId result, const Config& config, const T
   return bw;
 }
 
-void ScheduleSums(Schedule& s, StageId sums, const Config& config) {
-  std::vector<LoopId> order;
-  for (int axis = 0; axis < 4; ++axis) order.push_back(s.SpatialAxis(sums, axis));
-  std::vector<LoopId> taps = {s.ReductionAxis(sums, 1), s.ReductionAxis(sums, 2)};
-  order.push_back(s.ReductionAxis(sums, 0));
-  order.insert(order.end(), taps.begin(), taps.end());
-  // The words are those of rows, columns and channels, whatever the order of the loops is.
-  const std::vector<AnnotatedLoop> named =
-      Annotated({s.SpatialAxis(sums, 4), s.SpatialAxis(sums, 5), s.SpatialAxis(sums, 6)}, config,
-                kTiles, "ann_spatial");
-  std::vector<AnnotatedLoop> tile;
-  for (const std::int64_t axis : config.Factors("reorder_0")) {
-    if (axis >= kRows && axis <= kChannels)
-      tile.push_back(named[static_cast<std::size_t>(axis - kRows)]);
-  }
-  for (const LoopId loop : TileOrder(tile)) order.push_back(loop);
-  s.Reorder(sums, order);
-  AnnotateTile(s, sums, tile, std::int64_t{1} << 31);
-  const auto& words = std::get<std::vector<std::string>>(config.Find("ann_reduce")->value);
-  for (std::size_t i = 0; i < taps.size(); ++i) {
-    if (words[i] == "unroll") s.Unroll(sums, taps[i]);
-  }
-}
-
 Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
                      const Config& config) {
-  KernelLayouts layouts;
-  layouts.spatial_pack = {config.Factors("tile_co")[1], config.Factors("tile_oh")[1],
-                          config.Factors("tile_ow")[1]};
-  layouts.weight = Blocked(w.kernel_layout, layouts.spatial_pack.channels, 'o');
+  const KernelLayouts layouts = SpatialPackLayouts(w, config);
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
   const StageId pack = s.Stage("pack"), sums = s.Stage("sums");
@@ -144,7 +103,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   const LoopId block = ScheduleResult(s, result, config, target);
   s.SetScope(sums, Scope::kLocal);
   s.ComputeAt(sums, result, block);
-  ScheduleSums(s, sums, config);
+  ScheduleBlockSums(s, sums, config);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), layouts};
 }

@@ -5,7 +5,8 @@
 
 #include "src/templates/arm/templates.h"
 
-#include "src/templates/arm/annotations.h"
+#include "src/templates/annotations.h"
+#include "src/templates/arm/arm_target.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"

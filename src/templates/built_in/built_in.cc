@@ -7,6 +7,7 @@
 #include "src/templates/auto/templates.h"
 #include "src/templates/cpu/templates.h"
 #include "src/templates/cuda/templates.h"
+#include "src/templates/opencl/templates.h"
 #include "src/templates/registry.h"
 #include "src/templates/vta/templates.h"
 
@@ -16,7 +17,9 @@ TemplateRegistry TemplateRegistry::BuiltIn() {
   TemplateRegistry registry;
   for (const std::span<const TemplateMaker> makers : {std::span<const TemplateMaker>(kCpuTemplates),
                                                       {kArmTemplates},
+                                                      {kMaliTemplates},
                                                       {kCudaTemplates},
+                                                      {kIntelGraphicsTemplates},
                                                       {kVtaTemplates},
                                                       {kAutoTemplates}}) {
     for (const TemplateMaker make : makers) {

@@ -144,6 +144,14 @@ LoopId OrderReduction(Schedule& schedule, StageId sum,
   return step;
 }
 
+LoopId SpreadOverThreads(Schedule& schedule, StageId stage, const std::vector<LoopId>& outer,
+                         std::int64_t threads) {
+  const auto [block, thread] = schedule.Split(stage, FuseAll(schedule, stage, outer), threads);
+  schedule.Bind(stage, block, LoopKind::kBlockX);
+  schedule.Bind(stage, thread, LoopKind::kThreadX);
+  return thread;
+}
+
 void FetchInRuns(Schedule& schedule, StageId stage, const BlockThreads& threads) {
   LoopId rest = FuseAll(schedule, stage, schedule.Leaves(stage));
   std::array<LoopId, 3> loops;

@@ -75,6 +75,11 @@ LoopId OrderReduction(Schedule& schedule, StageId sum,
                       const std::vector<std::vector<std::int64_t>>& factors,
                       const std::vector<std::int64_t>& outer = {});
 
+/// Distributes the iterations of adjacent outer loops over blocks of `threads` threads along x.
+/// Returns the thread loop.
+LoopId SpreadOverThreads(Schedule& schedule, StageId stage, const std::vector<LoopId>& outer,
+                         std::int64_t threads);
+
 /// Schedules a cooperative copy to shared memory: each thread of the block copies one contiguous
 /// run of elements.
 void FetchInRuns(Schedule& schedule, StageId stage, const BlockThreads& threads);

@@ -8,6 +8,7 @@
 
 #include "src/target/gpu.h"
 #include "src/templates/cuda/block_tiles.h"
+#include "src/templates/cuda/winograd_tiles.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -20,33 +21,13 @@ namespace {
 // Kernel rows that AutoTVM serves.
 constexpr std::int64_t kSmallest = 3, kLargest = 7;
 constexpr std::int64_t kLargestWindow = 8;
+/// Threads of a block that transform tiles.
+constexpr std::int64_t kThreads = 128;
 
 /// Tile size by AutoTVM's rule. rows: of the data.
 std::int64_t TileSize(std::int64_t rows) {
   constexpr std::int64_t kLarge = 4, kSmall = 2, kRowsOfLarge = 8;
   return rows % kRowsOfLarge == 0 ? kLarge : kSmall;
-}
-
-/// Distributes the iterations of the outer loops over threads; the inner ones are unrolled. Returns
-/// the thread loop.
-LoopId SpreadOverThreads(Schedule& s, StageId stage, const std::vector<LoopId>& outer) {
-  constexpr std::int64_t kThreads = 128;
-  const auto [block, thread] = s.Split(stage, FuseAll(s, stage, outer), kThreads);
-  s.Bind(stage, block, LoopKind::kBlockX);
-  s.Bind(stage, thread, LoopKind::kThreadX);
-  return thread;
-}
-
-void UnrollAxes(Schedule& s, StageId stage, std::initializer_list<int> axes) {
-  for (const int axis : axes) s.Unroll(stage, s.SpatialAxis(stage, axis));
-}
-
-/// Keeps a step of a transform in the registers of one thread.
-void KeepPrivate(Schedule& s, StageId stage, StageId consumer, LoopId thread,
-                 std::initializer_list<int> unrolled) {
-  s.SetScope(stage, Scope::kLocal);
-  s.ComputeAt(stage, consumer, thread);
-  UnrollAxes(s, stage, unrolled);
 }
 
 void ScheduleDataTransform(Schedule& s) {
@@ -55,8 +36,9 @@ void ScheduleDataTransform(Schedule& s) {
   const LoopId e = s.SpatialAxis(transform, 0), f = s.SpatialAxis(transform, 1),
                channel = s.SpatialAxis(transform, 2), tile = s.SpatialAxis(transform, 3);
   s.Reorder(transform, {channel, tile, e, f});
-  const LoopId thread = SpreadOverThreads(s, transform, {channel, tile});
-  UnrollAxes(s, transform, {0, 1});
+  const LoopId thread = SpreadOverThreads(s, transform, {channel, tile}, kThreads);
+  s.Unroll(transform, e);
+  s.Unroll(transform, f);
   KeepPrivate(s, s.Stage("rows"), transform, thread, {2, 3});
   KeepPrivate(s, s.Stage("window"), transform, thread, {2, 3});
 }
@@ -79,23 +61,6 @@ void ScheduleProducts(Schedule& s, const Config& config, const BlockThreads& thr
     s.ComputeAt(copy, sum, step);
     FetchInterleaved(s, copy, threads);
   }
-}
-
-void ScheduleOutput(Schedule& s, std::int64_t m) {
-  const StageId columns = s.Stage("columns");
-  const StageId products = s.CacheRead("products", Scope::kLocal, columns);
-  const StageId result = s.HasStage("output") ? s.Stage("output") : s.Stage("reduce");
-  if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
-  const auto [row, i] = s.Split(result, s.SpatialAxis(result, 2), m);
-  const auto [col, j] = s.Split(result, s.SpatialAxis(result, 3), m);
-  const LoopId image = s.SpatialAxis(result, 0), channel = s.SpatialAxis(result, 1);
-  s.Reorder(result, {image, channel, row, col, i, j});
-  const LoopId thread = SpreadOverThreads(s, result, {image, channel, row, col});
-  s.Unroll(result, i);
-  s.Unroll(result, j);
-  KeepPrivate(s, s.Stage("tile"), result, thread, {2, 3});
-  KeepPrivate(s, columns, result, thread, {2, 3});
-  KeepPrivate(s, products, result, thread, {0, 1});
 }
 
 std::string Refuses(const Workload& w, const Target& target) {
@@ -140,10 +105,10 @@ Result<ConfigSpace> DefineSpace(const Workload& w, const Target& target) {
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
   TW_ASSIGN_OR_RETURN(auto space, DefineSpace(w, target));
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
-  constexpr std::int64_t kThreads = 16, kInner = 4, kMaxStaged = 8;
+  constexpr std::int64_t kProductThreads = 16, kInner = 4, kMaxStaged = 8;
   const WinogradTiles tiles = WinogradTilesOf(shape, TileSize(shape.h));
   const auto tile = [](std::int64_t extent) {
-    const std::int64_t threads = LargestDivisor(extent, kThreads);
+    const std::int64_t threads = LargestDivisor(extent, kProductThreads);
     return ThreadsAndInner(extent, threads, LargestDivisor(extent / threads, kInner));
   };
   const std::int64_t staged = LargestDivisor(shape.c, kMaxStaged);
@@ -165,7 +130,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
   Schedule s(std::move(compute));
   ScheduleDataTransform(s);
   ScheduleProducts(s, config, threads);
-  ScheduleOutput(s, layouts.winograd_tile);
+  ScheduleWinogradResult(s, layouts.winograd_tile, kThreads);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), layouts};
 }

@@ -45,7 +45,7 @@ struct Compute {
 
 /// Blocks of a convolution's result that are computed one after the other, each from its own copy
 /// of the data (AutoTVM's spatial packing, src/tensor/compute/spatial_pack.h). They divide the
-/// result. All 0: no packing.
+/// result, but the last block of Winograd tiles may be padded with zeros. All 0: no packing.
 struct SpatialPack {
   std::int64_t channels = 0;
   /// Rows and columns; 0 for depthwise convolutions, whose blocks are channels. With Winograd, rows

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "src/tensor/compute/internal.h"
-#include "src/tensor/compute/winograd.h"
 #include "src/tensor/layout.h"
 
 namespace tilewright {
@@ -150,7 +149,8 @@ Status CheckSpatialPack(const Workload& w, const KernelLayouts& layouts) {
   const bool transposed = w.op == OpKind::kConv2dTranspose;
   const bool plain = (w.op == OpKind::kConv2d || transposed) && w.data_layout == "NCHW" &&
                      w.kernel_layout == (transposed ? "IOHW" : "OIHW") && layouts.data.empty() &&
-                     layouts.output.empty() && !layouts.shift_data && !layouts.multiply_dtype;
+                     layouts.output.empty() && !layouts.shift_data &&
+                     (!layouts.multiply_dtype || layouts.winograd_tile > 0);
   if (!plain || pack.channels < 1 || pack.rows < 0 || pack.columns < 0 ||
       layouts.weight != w.kernel_layout + std::to_string(pack.channels) + "o") {
     return Unsupported(
@@ -162,13 +162,12 @@ Status CheckSpatialPack(const Workload& w, const KernelLayouts& layouts) {
   if (s.k % pack.channels != 0) {
     return Unsupported(fmt::format("{} channels in blocks of {}", s.k, pack.channels));
   }
-  if (const std::int64_t m = layouts.winograd_tile; m > 0) {
-    const std::int64_t tiles = WinogradTilesOf(s, m).count;
-    if (pack.rows == 0 && pack.columns > 0 && tiles % pack.columns == 0) return {};
+  if (layouts.winograd_tile > 0) {
+    if (pack.rows == 0 && pack.columns > 0) return {};
     return Unsupported(
-        fmt::format("{} Winograd tiles in blocks of {}, expected blocks that divide "
-                    "them and no rows",
-                    tiles, pack.columns));
+        fmt::format("Winograd tiles in blocks of {} and {} rows, expected blocks of 1 or more "
+                    "tiles and no rows",
+                    pack.columns, pack.rows));
   }
   if (pack.rows == 0 && pack.columns == 0 && !transposed && s.groups == s.c && s.groups == s.k &&
       s.groups > 1) {

@@ -198,15 +198,18 @@ class StageMaker {
 
   // Data and products with the tiles and the output channels in blocks.
 
-  Axis TileBlock() const { return NewAxis("pb", tiles_.count / packed_.packed_tiles); }
+  std::int64_t TileBlocks() const { return CeilDiv(tiles_.count, packed_.packed_tiles); }
+  Axis TileBlock() const { return NewAxis("pb", TileBlocks()); }
   Axis TileOfBlock() const { return NewAxis("q", packed_.packed_tiles); }
 
   Buffer MakePackedData(const Buffer& data) {
     Axis c = Input(), pb = TileBlock(), a = Position("a"), b = Position("b"), q = TileOfBlock();
     const Expr p = pb.var * Expr(packed_.packed_tiles) + q.var;
-    const Buffer window =
-        Add("window", {c, pb, a, b, q},
-            MakeLoad(data, {Image(p), c.var, FirstRow(p) + a.var, FirstColumn(p) + b.var}));
+    Expr element = MakeLoad(data, {Image(p), c.var, FirstRow(p) + a.var, FirstColumn(p) + b.var});
+    if (tiles_.count % packed_.packed_tiles != 0) {
+      element = MakeSelect(Lt(p, Expr(tiles_.count)), element, MakeConst(element.dtype(), 0));
+    }
+    const Buffer window = Add("window", {c, pb, a, b, q}, element);
 
     c = Input(), pb = TileBlock(), b = Position("b"), q = TileOfBlock();
     Axis e = Position("e");
@@ -222,7 +225,8 @@ class StageMaker {
   }
 
   Buffer MakePackedProducts(const Buffer& data, const Buffer& weight) {
-    const Axis e = Position("e"), f = Position("f"), k = Output(), p = Tile(), c = Input(true);
+    const Axis e = Position("e"), f = Position("f"), k = Output(),
+               p = NewAxis("p", TileBlocks() * packed_.packed_tiles), c = Input(true);
     const Expr outputs(packed_.packed_outputs), tiles(packed_.packed_tiles);
     stages_.push_back(ReductionStage(
         "products", {e, f, k, p}, {c}, Combiner::kSum,

@@ -73,7 +73,8 @@ Program WinogradWeightLoops(const Buffer& weight, const WinogradKind& kind);
 ///   "columns" [k, p, i, f], "tile" [k, p, i, j]: transformed back
 ///   "reduce" [n, k, oh, ow]: the tiles in their places
 /// With packed tiles, pb is a block of them and q a tile of the block: "window" [ci, pb, a, b, q],
-/// "rows" [ci, pb, e, b, q], "data_transform" [e, f, pb, ci, q].
+/// "rows" [ci, pb, e, b, q], "data_transform" [e, f, pb, ci, q]. The last block is padded with
+/// zeros, and "products" has all tiles of all blocks.
 /// With channels in blocks, c is the channel of a block: "rows" [cb, p, e, b, c], "data_transform"
 /// [e, f, cb, p, c], "products" [e, f, kb, p, c], "columns" [kb, p, i, f, c], "tile" [kb, p, i, j,
 /// c], "reduce" [n, kb, oh, ow, c].

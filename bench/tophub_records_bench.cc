@@ -1,13 +1,16 @@
-// Compiles the records for Arm CPUs of AutoTVM logs, such as TopHub's packages: each is located in
-// the space of its template, applied, lowered and compiled for its own target. Prints how many are
-// compiled, how many have the index of the record, and why the others are refused. With --run,
-// every record of a sample of COUNT records of each template runs under qemu-user and is compared
-// with the reference: records of at most MEGAMACS million multiply-accumulates, spread over the
-// file. Exit code 1 if a record is refused or a result is wrong. Boards with kinds of targets that
-// the emulator lacks run as the Linux target of their architecture. --state stores the result of
-// each record in a file, from which an interrupted run continues.
+// Compiles the records of a family of AutoTVM's templates in logs such as TopHub's packages
+// (arm_cpu, mali, intel_graphics): each is located in the space of its template, applied, lowered
+// and compiled for its own target. Prints how many are compiled, how many have the index of the
+// record, and why the others are refused. With --run, every record of a sample of COUNT records of
+// each template runs and is compared with the reference: records of at most MEGAMACS million
+// multiply-accumulates, spread over the file. Exit code 1 if a record is refused or a result is
+// wrong. Code for Arm runs under qemu-user; boards with kinds of targets that the emulator lacks
+// run as the Linux target of their architecture. Grids run in the emulator of threads, or with
+// --device on an OpenCL device, whose driver then compiles every record. --state stores the result
+// of each record in a file, from which an interrupted run continues.
 //
-//   tophub_arm_bench LOG... [--task NAME] [--run COUNT] [--megamacs MEGAMACS] [--state FILE]
+//   tophub_records_bench LOG... [--family NAME] [--task NAME] [--run COUNT] [--megamacs MEGAMACS]
+//                        [--device opencl:N] [--state FILE]
 
 #include <fmt/format.h>
 
@@ -16,6 +19,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,10 +30,12 @@
 #include "src/codegen/codegen.h"
 #include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
+#include "src/target/device.h"
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/support/built_in.h"
+#include "tests/templates/device_kernel.h"
 #include "tests/templates/emulated_kernel.h"
 #include "tests/templates/kernel_runner.h"
 
@@ -38,7 +44,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> paths;
-  std::string task, state;
+  std::string family = "arm_cpu", task, state, device;
   int run = 0;  ///< records of each template
   double megamacs = 30;
 };
@@ -79,11 +85,16 @@ Target EmulatedTarget(const Target& target) {
 
 struct Built {
   Workload workload;
-  Kernel kernel;
+  KernelLayouts layouts;
+  Program program;
 };
 
+bool IsGrid(const Target& target) { return DeviceTraitsOf(target).launches_grids; }
+
 /// Makes the candidate that `--rule autotvm` serves and compiles it for the record's own target.
-Result<Built> Build(const records::LogLine& line, const records::AutotvmInput& input, Fate& fate) {
+/// device: compiles grids, too, if it is not null.
+Result<Built> Build(const records::LogLine& line, const records::AutotvmInput& input,
+                    DeviceKernelRunner* device, Fate& fate) {
   const Target& target = input.target.target;
   if (!input.task.workload) return Unsupported("arguments that are no operator here");
   records::ImportedRecord record;
@@ -101,16 +112,23 @@ Result<Built> Build(const records::LogLine& line, const records::AutotvmInput& i
   TW_ASSIGN_OR_RETURN(auto kernel, entry->apply(workload, {}, target, candidate.config));
   TW_ASSIGN_OR_RETURN(const auto program,
                       Lower(kernel.schedule, "tw_kernel", LowerLimitsFor(target)));
-  TW_RETURN_IF_ERROR(Generate({program}, target, Emit::kObject));
-  return Built{workload, std::move(kernel)};
+  if (!IsGrid(target)) {
+    TW_RETURN_IF_ERROR(Generate({program}, target, Emit::kObject));
+  } else if (device != nullptr) {
+    TW_RETURN_IF_ERROR(device->Compile(program, target));
+  } else {
+    TW_RETURN_IF_ERROR(Generate({program}, target, Emit::kAssembly));
+  }
+  return Built{workload, kernel.layouts, program};
 }
 
 Status Verify(const Built& built, const Target& target, Fate& fate) {
   const AnchorData data = MakeAnchorData(built.workload, {}, 11);
   TW_ASSIGN_OR_RETURN(const auto expected,
                       EvaluateAnchor(built.workload, {}, data.data, data.weight, {}));
+  const Target run_on = IsGrid(target) ? target : EmulatedTarget(target);
   TW_ASSIGN_OR_RETURN(const auto result,
-                      RunKernel(built.workload, {}, EmulatedTarget(target), built.kernel, data));
+                      RunProgram(built.workload, {}, run_on, built.program, built.layouts, data));
   const Comparison comparison = Compare(result, expected);
   if (!comparison.ok) return Internal("WRONG: differs from the reference");
   fate.ran = true;
@@ -119,10 +137,11 @@ Status Verify(const Built& built, const Target& target, Fate& fate) {
   return {};
 }
 
-Fate Try(const records::LogLine& line, const records::AutotvmInput& input, bool runs) {
+Fate Try(const records::LogLine& line, const records::AutotvmInput& input,
+         DeviceKernelRunner* device, bool runs) {
   Fate fate;
   fate.task = input.task.name;
-  auto built = Build(line, input, fate);
+  auto built = Build(line, input, device, fate);
   Status status = built.status();
   if (status.ok() && runs) status = Verify(*built, input.target.target, fate);
   if (!status.ok()) fate.refused = status.message();
@@ -136,7 +155,7 @@ struct Record {
   bool runs = false;
 };
 
-/// Returns the records for Arm CPUs, and marks those that run: of each template, `run` of those
+/// Returns the records of the family, and marks those that run: of each template, `run` of those
 /// that are small enough, at equal distances.
 Result<std::vector<Record>> ReadRecords(const Options& options) {
   std::vector<Record> list;
@@ -149,7 +168,7 @@ Result<std::vector<Record>> ReadRecords(const Options& options) {
       ++number;
       if (Trim(each).empty() || each[0] == '#' || !records::ParseLogLine(each, line).ok()) continue;
       const auto input = records::ParseAutotvmInput(line);
-      if (!input.ok() || !input->task.name.ends_with(".arm_cpu")) continue;
+      if (!input.ok() || !input->task.name.ends_with("." + options.family)) continue;
       if (!options.task.empty() && input->task.name != options.task) continue;
       const bool is_small =
           input->task.workload && input->task.workload->macs() <= 1e6 * options.megamacs;
@@ -166,7 +185,7 @@ Result<std::vector<Record>> ReadRecords(const Options& options) {
   return list;
 }
 
-int Run(const Options& options) {
+int Run(const Options& options, DeviceKernelRunner* device) {
   const auto list = ReadRecords(options);
   if (!list.ok()) {
     std::fprintf(stderr, "%s\n", list.status().message().c_str());
@@ -192,7 +211,7 @@ int Run(const Options& options) {
       fate = Fate::FromLine(known[done]);
     } else {
       (void)records::ParseLogLine(record.text, line);
-      fate = Try(line, *records::ParseAutotvmInput(line), record.runs);
+      fate = Try(line, *records::ParseAutotvmInput(line), device, record.runs);
       if (state.is_open()) state << fate.ToLine() << std::endl;
     }
     ++done;
@@ -211,7 +230,7 @@ int Run(const Options& options) {
     fmt::print("{:<34} {:4} records: {} compiled, {} with the recorded index\n", task, c.records,
                c.legal, c.same_index);
     if (c.right > 0) {
-      fmt::print("    under qemu: {} right, worst error {:.1e} of the RMS\n", c.right, c.worst);
+      fmt::print("    ran: {} right, worst error {:.1e} of the RMS\n", c.right, c.worst);
     }
     for (const std::string& reason : c.refused) fmt::print("    {}\n", reason);
     good = good && c.refused.empty();
@@ -232,6 +251,10 @@ int main(int argc, char** argv) {
       options.megamacs = std::atof(argv[++i]);
     } else if (argument == "--task" && i + 1 < argc) {
       options.task = argv[++i];
+    } else if (argument == "--family" && i + 1 < argc) {
+      options.family = argv[++i];
+    } else if (argument == "--device" && i + 1 < argc) {
+      options.device = argv[++i];
     } else if (argument == "--state" && i + 1 < argc) {
       options.state = argv[++i];
     } else {
@@ -240,10 +263,17 @@ int main(int argc, char** argv) {
   }
   if (options.paths.empty()) {
     std::fprintf(stderr,
-                 "usage: tophub_arm_bench LOG... [--task NAME] [--run COUNT] [--megamacs MEGAMACS] "
-                 "[--state FILE]\n");
+                 "usage: tophub_records_bench LOG... [--family NAME] [--task NAME] [--run COUNT] "
+                 "[--megamacs MEGAMACS] [--device opencl:N] [--state FILE]\n");
     return 2;
   }
   tilewright::ExecuteForeignKernelsBy(&tilewright::RunEmulatedKernel);
-  return tilewright::Run(options);
+  std::unique_ptr<tilewright::DeviceKernelRunner> device;
+  if (!options.device.empty()) {
+    device = tilewright::OpenDeviceForAll(options.device);
+    if (device == nullptr) return 2;
+  }
+  const int result = tilewright::Run(options, device.get());
+  if (device != nullptr) device->EndIfBroken();
+  return result;
 }

@@ -1,25 +1,18 @@
-#include "src/templates/arm/annotations.h"
+#include "src/templates/annotations.h"
 
 #include <algorithm>
 #include <utility>
-
-#include "src/target/cpu.h"
-#include "src/templates/workload_kind.h"
 
 namespace tilewright {
 namespace {
 
 constexpr std::string_view kVectorWord = "vec", kUnrollWord = "unroll";
 
-}  // namespace
-
-std::string RefusesForArm(const Workload& w, const Target& target) {
-  const std::string architecture = ArchitectureOf(target);
-  const bool arm = architecture == "aarch64" || architecture == "arm" ||
-                   std::ranges::count(target.keys(), "arm_cpu") > 0;
-  if (!arm) return "only Arm CPUs and targets with -device=arm_cpu";
-  return IsFloat32(w) || IsInt8(w) ? "" : "only float32, and 8-bit integers summed in int32";
+const std::vector<std::string>& WordsOf(const Config& config, const char* knob) {
+  return std::get<std::vector<std::string>>(config.Find(knob)->value);
 }
+
+}  // namespace
 
 Knob AnnotateKnob(std::string name, const std::vector<std::string>& words, int axes) {
   std::vector<std::vector<std::string>> all = {{}};
@@ -43,12 +36,30 @@ Knob AnnotateKnob(std::string name, const std::vector<std::string>& words, int a
 
 std::vector<AnnotatedLoop> Annotated(const std::array<LoopId, 3>& loops, const Config& config,
                                      const std::array<const char*, 3>& tiles, const char* knob) {
-  const auto& words = std::get<std::vector<std::string>>(config.Find(knob)->value);
+  const std::vector<std::string>& words = WordsOf(config, knob);
   std::vector<AnnotatedLoop> tile;
   for (std::size_t i = 0; i < loops.size(); ++i) {
-    tile.push_back({loops[i], config.Factors(tiles[i])[1], words[i]});
+    tile.push_back({loops[i], config.Factors(tiles[i]).back(), words[i]});
   }
   return tile;
+}
+
+Status CheckAnnotated(const Config& config, const std::array<const char*, 3>& tiles,
+                      const char* knob, std::int64_t max_unroll, bool checks_vectors) {
+  const std::vector<std::string>& words = WordsOf(config, knob);
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    const std::int64_t extent = config.Factors(tiles[i]).back();
+    const std::string loop = std::string(tiles[i]) + ": " + std::to_string(extent);
+    if (words[i] == kUnrollWord && extent > max_unroll) {
+      return InvalidArgument(loop + " unrolled iterations, AutoTVM unrolls at most " +
+                             std::to_string(max_unroll));
+    }
+    if (checks_vectors && words[i] == kVectorWord &&
+        std::ranges::count(kVectorLengths, extent) == 0) {
+      return InvalidArgument(loop + " elements of a vector, expected 1, 2, 4, 8 or 16");
+    }
+  }
+  return {};
 }
 
 std::vector<LoopId> TileOrder(const std::vector<AnnotatedLoop>& tile) {
@@ -70,6 +81,14 @@ void AnnotateTile(Schedule& s, StageId stage, const std::vector<AnnotatedLoop>& 
     } else if (each.word == kUnrollWord && each.extent <= max_unroll) {
       s.Unroll(stage, each.loop);
     }
+  }
+}
+
+void UnrollAnnotated(Schedule& s, StageId stage, const std::vector<LoopId>& loops,
+                     const Config& config, const char* knob) {
+  const std::vector<std::string>& words = WordsOf(config, knob);
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    if (words[i] == kUnrollWord) s.Unroll(stage, loops[i]);
   }
 }
 

@@ -7,19 +7,13 @@
 
 #include "src/schedule/schedule.h"
 #include "src/space/config.h"
-#include "src/target/target.h"
-#include "src/tensor/workload.h"
 
 namespace tilewright {
 
-// Parts that AutoTVM's templates for Arm CPUs share.
+// AutoTVM's annotations: a word for each loop over a tile.
 
-/// float32 lanes of a vector of NEON.
-constexpr std::int64_t kNeonLanes = 4;
-
-/// Returns the reason why AutoTVM's templates for Arm CPUs do not serve a target or the types of a
-/// workload; empty if they do.
-std::string RefusesForArm(const Workload& workload, const Target& target);
+/// Lengths of the vectors that AutoTVM's templates for Mali accept.
+inline constexpr std::array<std::int64_t, 5> kVectorLengths = {1, 2, 4, 8, 16};
 
 /// Returns a knob of all assignments of `words` ("none", "unroll", "vec") to `axes` axes, the last
 /// axis fastest, with at most one "vec" (AutoTVM: try_unroll, try_unroll_vec).
@@ -31,9 +25,15 @@ struct AnnotatedLoop {
   std::int64_t extent = 1;
   std::string word;
 };
-/// Returns the loops of a tile. tiles: knobs with the extents; knob: annotate knob with the words.
+/// Returns the loops of a tile. tiles: knobs whose last factors are the extents; knob: annotate
+/// knob with the words.
 std::vector<AnnotatedLoop> Annotated(const std::array<LoopId, 3>& loops, const Config& config,
                                      const std::array<const char*, 3>& tiles, const char* knob);
+/// Errors: kInvalidArgument for a loop that AutoTVM does not unroll because it has more than
+/// `max_unroll` iterations, and, if `checks_vectors`, for vectors of other lengths than
+/// kVectorLengths.
+Status CheckAnnotated(const Config& config, const std::array<const char*, 3>& tiles,
+                      const char* knob, std::int64_t max_unroll, bool checks_vectors = false);
 /// Returns the order of a tile's loops: the vectorized one innermost, the others as they are.
 std::vector<LoopId> TileOrder(const std::vector<AnnotatedLoop>& tile);
 /// Unrolls and vectorizes the loops of a tile that are innermost in TileOrder. Loops of more than
@@ -41,5 +41,8 @@ std::vector<LoopId> TileOrder(const std::vector<AnnotatedLoop>& tile);
 /// unrolls it if the sums of the tile fit in registers.
 void AnnotateTile(Schedule& schedule, StageId stage, const std::vector<AnnotatedLoop>& tile,
                   std::int64_t max_unroll);
+/// Unrolls the loops whose word of an annotate knob is "unroll".
+void UnrollAnnotated(Schedule& schedule, StageId stage, const std::vector<LoopId>& loops,
+                     const Config& config, const char* knob);
 
 }  // namespace tilewright
