@@ -240,6 +240,12 @@ void LinearForm::AddTerm(const Expr& atom, std::int64_t coefficient) {
   if (coefficient != 0) terms.push_back({atom, coefficient});
 }
 
+std::int64_t LinearForm::CoefficientOf(const Expr& atom) const {
+  const auto found =
+      std::ranges::find_if(terms, [&](const Term& term) { return term.atom.Same(atom); });
+  return found == terms.end() ? 0 : found->coefficient;
+}
+
 void LinearForm::Add(const LinearForm& other, std::int64_t scale) {
   constant = WrapAdd(constant, WrapMul(other.constant, scale));
   for (const Term& term : other.terms) AddTerm(term.atom, WrapMul(term.coefficient, scale));

@@ -98,6 +98,17 @@ bool Mentions(const Expr& expr, const BoxMap& boxes) {
   return mentions;
 }
 
+LinearForm FlatPosition(const std::vector<Expr>& indices, const std::vector<std::int64_t>& shape,
+                        const Ranges& ranges) {
+  LinearForm position;
+  std::int64_t stride = 1;
+  for (std::size_t d = indices.size(); d-- > 0;) {
+    position.Add(LinearForm::Of(indices[d], ranges), stride);
+    stride *= shape[d];
+  }
+  return position;
+}
+
 std::optional<Box> BoxOf(const Expr& index, const BoxMap& boxes, const Ranges& ranges) {
   const auto box = LinearBoxOf(LinearForm::Of(index, ranges), boxes, ranges);
   if (!box) return std::nullopt;

@@ -11,15 +11,6 @@
 namespace tilewright {
 namespace {
 
-/// Returns the distance in memory from one iteration of a loop to the next; 0 for a loop of one
-/// iteration.
-std::int64_t StrideAlong(const LinearForm& position, const Expr& loop) {
-  for (const auto& term : position.terms) {
-    if (term.atom.Same(loop)) return term.coefficient;
-  }
-  return 0;
-}
-
 /// Returns true if loops with these extents and strides, outermost first, visit consecutive
 /// elements.
 bool AreConsecutive(std::initializer_list<std::pair<std::int64_t, std::int64_t>> loops) {
@@ -43,16 +34,11 @@ std::optional<Region> Lowering::TileRegion(const Nest& nest, std::size_t p, cons
     loops.emplace_back(nest.leaf[q].get(), Box{Expr(0), nest.loops.extent(nest.info->leaves[q])});
   }
   Region region{load->buffer, {}, {}};
-  LinearForm position;
-  std::int64_t stride = 1;
-  for (std::size_t d = load->args.size(); d-- > 0;) {
-    position.Add(LinearForm::Of(load->args[d], ranges_), stride);
-    stride *= load->buffer->shape[d];
-  }
+  const LinearForm position = FlatPosition(load->args, load->buffer->shape, ranges_);
   LinearForm rest = position;
   for (std::size_t q = p; q < nest.leaf.size(); ++q) {
     const bool one = nest.leaf[q].IsInt();
-    strides->push_back(one ? 0 : StrideAlong(position, nest.leaf[q]));
+    strides->push_back(one ? 0 : position.CoefficientOf(nest.leaf[q]));
     if (!one) rest.AddTerm(nest.leaf[q], -strides->back());
   }
   if (Mentions(rest.ToExpr(), loops)) return std::nullopt;
