@@ -91,9 +91,9 @@ std::string ModelIfHere(std::string_view name) {
 
 std::string ConfigText(std::string_view template_key, const Config& config) {
   Json values = Json::object();
-  if (const auto parsed = ParseJson(config.ToString()); parsed.ok()) {
+  if (const auto parsed = ParseJson(config.ValuesText()); parsed.ok()) {
     std::map<std::string, Json> sorted;
-    for (const auto& [name, value] : parsed->at("values").items()) sorted[name] = value;
+    for (const auto& [name, value] : parsed->items()) sorted[name] = value;
     for (auto& [name, value] : sorted) values[name] = std::move(value);
   }
   const std::string prefix = IsOpenTaskKey(template_key) ? "" : std::string(template_key) + " ";

@@ -137,13 +137,15 @@ std::int64_t Config::Integer(std::string_view knob) const {
 }
 
 std::string Config::ToString() const {
-  std::string text = "{\"index\":" + std::to_string(index) + ",\"values\":{";
-  bool first = true;
+  return "{\"index\":" + std::to_string(index) + ",\"values\":" + ValuesText() + "}";
+}
+
+std::string Config::ValuesText() const {
+  std::string text = "{";
   for (const auto& [name, value] : values) {
-    text += (first ? "" : ",") + JsonString(name) + ":" + value.ToString();
-    first = false;
+    text += (text.size() == 1 ? "" : ",") + JsonString(name) + ":" + value.ToString();
   }
-  return text + "}}";
+  return text + "}";
 }
 
 Result<Config> Config::Parse(std::string_view json) {

@@ -23,6 +23,8 @@ struct Config {
   std::int64_t Integer(std::string_view knob) const;
   /// Formats JSON text {"index":188,"values":{"tile_ic":[1,64],…}}, which can be parsed again.
   std::string ToString() const;
+  /// Formats the values alone: {"tile_ic":[1,64],…}.
+  std::string ValuesText() const;
   static Result<Config> Parse(std::string_view json);
   friend bool operator==(const Config&, const Config&) = default;
 };
