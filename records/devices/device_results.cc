@@ -49,7 +49,11 @@ void Count(const Trial& trial, CountedByDevice& all) {
               trial.finished_unix_seconds};
   if (one.ok) one.value = trial.value;
   auto& device = all[{trial.device.model, candidate.task.target.ToString()}];
-  if (device.configs.empty()) device.names = EnvironmentNames(trial.device);
+  if (device.configs.empty()) {
+    for (const auto& [field, value] : EnvironmentFields(trial.device)) {
+      device.names.insert(device.names.end(), {value, field + "=" + value});
+    }
+  }
   const auto [place, added] =
       device.configs.try_emplace(ConfigText(candidate.template_key, candidate.config), one);
   Counted& other = place->second;
