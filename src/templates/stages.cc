@@ -89,6 +89,13 @@ AnchorStages PrepareStages(Schedule& schedule) {
   return stages;
 }
 
+StageId InlineIntoResult(Schedule& schedule) {
+  const StageId reduce = schedule.Stage("reduce");
+  if (!schedule.HasStage("output")) return reduce;
+  schedule.ComputeInline(reduce);
+  return schedule.Stage("output");
+}
+
 LoopId FuseAll(Schedule& schedule, StageId stage, const std::vector<LoopId>& loops) {
   LoopId fused = loops.front();
   for (std::size_t i = 1; i < loops.size(); ++i) fused = schedule.Fuse(stage, fused, loops[i]);

@@ -120,8 +120,7 @@ void KeepPrivate(Schedule& s, StageId stage, StageId result, LoopId loop, int fi
 void ScheduleResult(Schedule& s, const Config& config, const Target& target) {
   const StageId columns = s.Stage("columns");
   const StageId sums = s.CacheRead("products", Scope::kLocal, columns);
-  const StageId result = s.Stage(s.HasStage("output") ? "output" : "reduce");
-  if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
+  const StageId result = InlineIntoResult(s);
   const auto [block, channel] =
       s.Split(result, s.SpatialAxis(result, 1), config.Factors("tile_k")[1], Tail::kPeel);
   const auto [row, i] = s.Split(result, s.SpatialAxis(result, 2), kTile);

@@ -283,8 +283,7 @@ Result<Kernel> ApplyPlan(const WinogradPlan& plan, const Workload& w, const Epil
   const KernelLayouts layouts = FormOf(plan, w, m);
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
-  const StageId result = s.HasStage("output") ? s.Stage("output") : s.Stage("reduce");
-  if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
+  const StageId result = InlineIntoResult(s);
   const Nest nest = MakeNest(s, result, m, tile, by_rows);
   std::vector<LoopId> outer = nest.image_rows;
   const bool channels_first = config.Integer("channels_first") != 0;
