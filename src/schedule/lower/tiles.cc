@@ -1,7 +1,4 @@
-// Matrix products of tile registers as statements. Regions of such a statement: the sums, then the
-// two factors, each a box of its buffer. Attributes have the sizes and the distances in memory, in
-// elements: "rows", "columns", "groups"; "acc_row", "a_row", "b_group"; for each reduction around a
-// step, the outermost first, "steps<i>", "a_step<i>" and "b_step<i>".
+// Matrix products of tile registers as statements (TileProducts).
 
 #include <string>
 
@@ -101,16 +98,11 @@ Stmt Lowering::EmitTiles(const Nest& nest, std::size_t p) {
     return fail("the second factor is not groups of columns x " + std::to_string(tiles.depth) +
                 " consecutive elements");
   }
-  StmtNode node = *MakeIntrinsic(std::string(tiles.name), {*acc, *a, *b});
-  node.attributes = {{"rows", shape.rows},   {"columns", shape.columns}, {"groups", shape.groups},
-                     {"acc_row", of_sum[0]}, {"a_row", of_a[0]},         {"b_group", of_b[group]}};
+  TileProducts products{shape, of_sum[0], of_a[0], of_b[group], {}};
   for (std::size_t q = 2; q < group; ++q) {
-    const std::string number = std::to_string(q - 2);
-    node.attributes["steps" + number] = extents[q];
-    node.attributes["a_step" + number] = of_a[q];
-    node.attributes["b_step" + number] = of_b[q];
+    products.steps.push_back({extents[q], of_a[q], of_b[q]});
   }
-  return Stmt(std::make_shared<const StmtNode>(std::move(node)));
+  return MakeTileProducts(tiles, {*acc, *a, *b}, products);
 }
 
 }  // namespace tilewright
