@@ -21,6 +21,20 @@ Expr MapArgs(const Expr& expr, const Map& map) {
 
 }  // namespace
 
+bool HasKind(const Expr& expr, ExprKind kind) {
+  return AnyNode(expr, [&](const Expr& node) { return node->kind == kind; });
+}
+
+bool Contains(const Expr& expr, const Expr& var) {
+  return AnyNode(expr, [&](const Expr& node) { return node.Same(var); });
+}
+
+bool LoadsFrom(const Expr& expr, const Buffer& buffer) {
+  return AnyNode(expr, [&](const Expr& node) {
+    return node->kind == ExprKind::kLoad && node->buffer == buffer;
+  });
+}
+
 bool SameExpr(const Expr& a, const Expr& b) {
   if (a.Same(b)) return true;
   if (!a || !b) return false;

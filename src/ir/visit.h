@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -15,6 +16,20 @@ void ForEachNode(const Expr& expr, const Visit& visit) {
   visit(expr);
   for (const Expr& arg : expr->args) ForEachNode(arg, visit);
 }
+
+/// Returns true if `holds` does for a node of the expression.
+template <typename Holds>
+bool AnyNode(const Expr& expr, const Holds& holds) {
+  if (!expr) return false;
+  return holds(expr) ||
+         std::ranges::any_of(expr->args, [&](const Expr& arg) { return AnyNode(arg, holds); });
+}
+/// Returns true if the expression has a node of this kind.
+bool HasKind(const Expr& expr, ExprKind kind);
+/// Returns true if the expression contains the variable.
+bool Contains(const Expr& expr, const Expr& var);
+/// Returns true if the expression loads from the buffer.
+bool LoadsFrom(const Expr& expr, const Buffer& buffer);
 
 /// Returns true for expressions of the same structure over the same variables and buffers.
 bool SameExpr(const Expr& a, const Expr& b);

@@ -207,15 +207,12 @@ namespace {
 /// Returns true if two pieces of code for the value can give different results: one may contract
 /// products and sums, or use vector functions instead of scalar ones.
 bool IsRounded(const Expr& value) {
-  bool rounded = false;
-  ForEachNode(value, [&](const Expr& node) {
+  return AnyNode(value, [](const Expr& node) {
     const ExprKind kind = node->kind;
-    rounded =
-        rounded || (node->dtype.is_float() &&
-                    (kind == ExprKind::kAdd || kind == ExprKind::kSub || kind == ExprKind::kMul ||
-                     kind == ExprKind::kDiv || kind == ExprKind::kCall));
+    return node->dtype.is_float() &&
+           (kind == ExprKind::kAdd || kind == ExprKind::kSub || kind == ExprKind::kMul ||
+            kind == ExprKind::kDiv || kind == ExprKind::kCall);
   });
-  return rounded;
 }
 
 }  // namespace
@@ -223,22 +220,15 @@ bool IsRounded(const Expr& value) {
 bool FeedsArgReduction(const Schedule& schedule, StageId stage) {
   const Buffer& made = schedule.stage(stage).op.output;
   if (!IsRounded(schedule.stage(stage).op.body)) return false;
-  const auto loads = [&made](const Expr& value) {
-    bool found = false;
-    ForEachNode(value, [&](const Expr& node) {
-      found = found || (node->kind == ExprKind::kLoad && node->buffer == made);
-    });
-    return found;
-  };
   bool extreme = false, compared = false;
   for (const Schedule::StageInfo& reader : schedule.stages()) {
     const Combiner combiner = reader.op.combiner;
     const bool of_all = combiner == Combiner::kMax || combiner == Combiner::kMin;
-    extreme = extreme || (of_all && loads(reader.op.body));
-    ForEachNode(reader.op.body, [&](const Expr& node) {
-      const bool equals = node->kind == ExprKind::kEq || node->kind == ExprKind::kNe;
-      compared = compared || (equals && loads(node));
-    });
+    extreme = extreme || (of_all && Reads(reader, made));
+    compared = compared || AnyNode(reader.op.body, [&](const Expr& node) {
+                 const bool equals = node->kind == ExprKind::kEq || node->kind == ExprKind::kNe;
+                 return equals && LoadsFrom(node, made);
+               });
   }
   return extreme && compared;
 }

@@ -17,6 +17,7 @@
 
 #include "src/base/math.h"
 #include "src/ir/visit.h"
+#include "src/schedule/check.h"
 #include "src/target/cpu.h"
 #include "src/templates/matmul_tile.h"
 #include "src/templates/row_schedule.h"
@@ -43,19 +44,7 @@ bool IsMatrixProduct(const ComputeOp& op) {
   });
 }
 
-bool HasCalls(const Expr& expr) {
-  bool calls = false;
-  ForEachNode(expr, [&](const Expr& node) { calls = calls || node->kind == ExprKind::kCall; });
-  return calls;
-}
-
-bool ReadsBuffer(const Expr& expr, const Buffer& buffer) {
-  bool reads = false;
-  ForEachNode(expr, [&](const Expr& node) {
-    reads = reads || (node->kind == ExprKind::kLoad && node->buffer == buffer);
-  });
-  return reads;
-}
+bool HasCalls(const Expr& expr) { return HasKind(expr, ExprKind::kCall); }
 
 struct Tiles {
   MatmulTile scores, seen;
@@ -103,7 +92,7 @@ class AttentionScheduler {
   std::vector<StageId> ReadersOf(StageId stage) const {
     std::vector<StageId> readers;
     for (StageId other : schedule_.order()) {
-      if (!IsInline(other) && ReadsBuffer(Op(other).body, Op(stage).output))
+      if (!IsInline(other) && Reads(schedule_.stage(other), Op(stage).output))
         readers.push_back(other);
     }
     return readers;

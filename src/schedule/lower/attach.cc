@@ -16,11 +16,7 @@ namespace tilewright {
 namespace {
 
 bool HasDivision(const Expr& expr) {
-  bool has = false;
-  ForEachNode(expr, [&](const Expr& node) {
-    has = has || node->kind == ExprKind::kFloorDiv || node->kind == ExprKind::kFloorMod;
-  });
-  return has;
+  return HasKind(expr, ExprKind::kFloorDiv) || HasKind(expr, ExprKind::kFloorMod);
 }
 
 }  // namespace
