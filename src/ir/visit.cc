@@ -87,6 +87,13 @@ Expr Rewrite(const Expr& expr, const std::function<Expr(const Expr&)>& change) {
   return changed ? changed : rebuilt;
 }
 
+Expr LoadInstead(const Expr& expr, const Buffer& from, const Buffer& to) {
+  return Rewrite(expr, [&](const Expr& node) -> Expr {
+    const bool reads = node->kind == ExprKind::kLoad && node->buffer == from;
+    return reads ? MakeLoad(to, node->args) : Expr();
+  });
+}
+
 Stmt WithBody(const Stmt& stmt, std::vector<Stmt> body) {
   if (stmt->kind == StmtKind::kBlock) return MakeBlock(std::move(body));
   StmtNode node = *stmt;

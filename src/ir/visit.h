@@ -47,6 +47,9 @@ Expr Substitute(const Expr& expr, const Substitution& substitution);
 /// replacement (null: keep it).
 Expr Rewrite(const Expr& expr, const std::function<Expr(const Expr&)>& change);
 
+/// Returns the expression with loads of `to`, at the same indices, in place of those of `from`.
+Expr LoadInstead(const Expr& expr, const Buffer& from, const Buffer& to);
+
 /// Returns the statement with its nested statements replaced. Requires the same number of them.
 Stmt WithBody(const Stmt& stmt, std::vector<Stmt> body);
 

@@ -365,10 +365,7 @@ class KeyMasker {
     valid.body =
         Masked(indices.back(), MakeLoad(scores, indices), -std::numeric_limits<double>::infinity());
     for (auto reader = made + 1; reader != compute_.stages.end(); ++reader) {
-      reader->body = Rewrite(reader->body, [&](const Expr& node) -> Expr {
-        if (node->kind != ExprKind::kLoad || node->buffer != scores) return {};
-        return MakeLoad(valid.output, node->args);
-      });
+      reader->body = LoadInstead(reader->body, scores, valid.output);
     }
     compute_.stages.insert(made + 1, std::move(valid));
     return true;

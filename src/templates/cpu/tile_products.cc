@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "src/base/math.h"
-#include "src/ir/visit.h"
 #include "src/schedule/intrinsics.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/templates.h"
@@ -156,15 +155,13 @@ Result<Config> DefaultOf(const Plan& plan) {
 /// Layouts of the kernel for a statement's columns; the second factor as it is multiplied.
 KernelLayouts LayoutsFor(const Plan& plan, std::int64_t columns) {
   KernelLayouts layouts;
-  const bool conv = plan.workload.op == OpKind::kConv2d;
-  const char* form = conv ? "OIHW{}i{}o{}i" : "{}NK{}k{}n{}k";
-  if (conv) {
+  const OpKind op = plan.workload.op;
+  if (op == OpKind::kConv2d) {
     layouts.data = layouts.output = "NHWC";
-    layouts.weight = fmt::format(fmt::runtime(form), plan.groups, columns, plan.depth);
+    layouts.weight = fmt::format("OIHW{}i{}o{}i", plan.groups, columns, plan.depth);
   } else {
-    const bool batched = plan.workload.op == OpKind::kBatchMatmul;
-    layouts.weight =
-        fmt::format(fmt::runtime(form), batched ? "B" : "", plan.groups, columns, plan.depth);
+    layouts.weight = fmt::format("{}NK{}k{}n{}k", op == OpKind::kBatchMatmul ? "B" : "",
+                                 plan.groups, columns, plan.depth);
   }
   return layouts;
 }
@@ -190,20 +187,16 @@ void PackColumns(Compute& compute, const Workload& w, const Layout& packed) {
   compute.inputs[1] = MakeBuffer("weight", w.weight.dtype, w.weight.shape);
   std::vector<Expr> indices = {batch, n, k};
   if (w.kernel_layout == "BKN") std::swap(indices[1], indices[2]);
-  Expr inside = MakeInt(kBool, 1);
-  const std::vector<std::int64_t> reached = packed.Unpack(copy->shape);
-  if (reached[1] > sizes.n) inside = And(inside, Lt(n, Expr(sizes.n)));
-  if (reached[2] > sizes.k) inside = And(inside, Lt(k, Expr(sizes.k)));
   columns.body = MakeLoad(compute.inputs[1], std::move(indices));
-  if (reached[1] > sizes.n || reached[2] > sizes.k) {
-    columns.body = MakeSelect(inside, columns.body, MakeConst(copy->dtype, 0));
+  const std::vector<std::int64_t> reached = packed.Unpack(copy->shape);
+  Expr inside;
+  if (reached[1] > sizes.n) inside = Lt(n, Expr(sizes.n));
+  if (reached[2] > sizes.k) {
+    const Expr within = Lt(k, Expr(sizes.k));
+    inside = inside ? And(inside, within) : within;
   }
-  const auto reduce = std::ranges::find(compute.stages, "reduce", &ComputeOp::name);
-  reduce->body = Rewrite(reduce->body, [&](const Expr& node) -> Expr {
-    if (node->kind != ExprKind::kLoad || node->buffer != copy) return {};
-    return MakeLoad(columns.output, node->args);
-  });
-  compute.stages.insert(reduce, std::move(columns));
+  if (inside) columns.body = MakeSelect(inside, columns.body, MakeConst(copy->dtype, 0));
+  ReadCopied(compute, copy, std::move(columns));
 }
 
 /// Schedules the packed second factor of a statement's columns: words of neighbours in a sum, or
