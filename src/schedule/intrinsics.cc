@@ -34,22 +34,22 @@ constexpr std::array kTileIntrinsics = {
     TileIntrinsic{"tiles.u8s8", 4, kUInt8, kInt8, kInt32},
 };
 
+template <typename Intrinsic, std::size_t kCount>
+const Intrinsic* FindNamed(const std::array<Intrinsic, kCount>& all, std::string_view name) {
+  const auto* found = std::ranges::find(all, name, &Intrinsic::name);
+  return found == all.end() ? nullptr : found;
+}
+
 }  // namespace
 
 const DotIntrinsic* FindDotIntrinsic(std::string_view name) {
-  for (const DotIntrinsic& intrinsic : kDotIntrinsics) {
-    if (intrinsic.name == name) return &intrinsic;
-  }
-  return nullptr;
+  return FindNamed(kDotIntrinsics, name);
 }
 
 std::span<const MmaIntrinsic> MmaIntrinsics() { return kMmaIntrinsics; }
 
 const TileIntrinsic* FindTileIntrinsic(std::string_view name) {
-  for (const TileIntrinsic& intrinsic : kTileIntrinsics) {
-    if (intrinsic.name == name) return &intrinsic;
-  }
-  return nullptr;
+  return FindNamed(kTileIntrinsics, name);
 }
 
 Stmt MakeTileProducts(const TileIntrinsic& tiles, std::vector<Region> regions,
@@ -107,10 +107,7 @@ bool TileRegisterShape::fits() const {
 }
 
 const MmaIntrinsic* FindMmaIntrinsic(std::string_view name) {
-  for (const MmaIntrinsic& intrinsic : kMmaIntrinsics) {
-    if (intrinsic.name == name) return &intrinsic;
-  }
-  return nullptr;
+  return FindNamed(kMmaIntrinsics, name);
 }
 
 }  // namespace tilewright
