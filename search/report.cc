@@ -71,10 +71,6 @@ bool IsWorse(const TaskReport& task) {
   return task.earlier_best_seconds > 0 && task.best_seconds > kWorse * task.earlier_best_seconds;
 }
 
-std::string TieText(std::size_t ties) {
-  return ties == 0 ? std::string() : "tie of " + std::to_string(ties + 1);
-}
-
 std::string ToJson(const TuneReport& report) {
   Json json = Json::object();
   json["metric"] = report.metric;
