@@ -106,8 +106,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   const StageId result = InlineIntoResult(s);
   ScheduleSums(s, s.Stage("sums"), s.Stage("pack"), config, target);
   ScheduleFlat(s, result, kNeonLanes, target, 1, AcrossAxis(s.stage(result).op, kNeonLanes));
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

@@ -144,8 +144,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   s.SetScope(sums, Scope::kLocal);
   s.ComputeAt(sums, result, block);
   ScheduleSums(s, sums, config);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

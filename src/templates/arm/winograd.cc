@@ -147,8 +147,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   Schedule s(std::move(compute));
   ScheduleData(s, target);
   ScheduleResult(s, config, target);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

@@ -82,8 +82,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
     InlineElementwise(schedule);
     DistributeStages(schedule, {}, choices);
   }
-  TW_RETURN_IF_ERROR(schedule.status());
-  return Kernel{std::move(schedule), KernelLayouts(), std::move(arranged)};
+  return FinishKernel(std::move(schedule), {}, std::move(arranged));
 }
 
 }  // namespace

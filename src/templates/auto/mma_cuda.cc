@@ -262,8 +262,7 @@ Result<Kernel> ScheduleGridProduct(const GridProduct& product, const Target& tar
   stages.grid_along_x = products > LaunchLimits().grid[2];
   ScheduleMmaProduct(s, *product.mma, stages, config);
   DistributeStages(s, {writer}, {.row_threads = 32});
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts(), std::move(arranged)};
+  return FinishKernel(std::move(s), {}, std::move(arranged));
 }
 
 std::string Refuses(const Workload& w, const Target& target) {

@@ -470,8 +470,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
     if (stage.attach != Schedule::Attach::kRoot) continue;
     ScheduleFlat(s, id, lanes, target, 1, AcrossAxis(stage.op, lanes));
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts, std::move(arranged)};
+  return FinishKernel(std::move(s), layouts, std::move(arranged));
 }
 
 }  // namespace

@@ -368,8 +368,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
     if (own || s.stage(id).attach != Schedule::Attach::kRoot) continue;
     ScheduleFlat(s, id, lanes, target, 1, AcrossAxis(s.stage(id).op, lanes));
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts(), {tile.joined ? "windows" : "rows_of_windows"}};
+  return FinishKernel(std::move(s), {}, {tile.joined ? "windows" : "rows_of_windows"});
 }
 
 }  // namespace

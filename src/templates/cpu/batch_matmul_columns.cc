@@ -114,9 +114,9 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   const BatchedTiles tiles = ScheduleBatchedProduct(s, stages, config, target, plan.lanes, dot);
   if (copied) ScheduleColumns(s, s.Stage("columns"), result, tiles.outer, plan.lanes);
   if (stages.has_pad) ScheduleData(s, stages.pad, result, tiles.rows, plan.lanes);
-  TW_RETURN_IF_ERROR(s.status());
-  if (!copied) return Kernel{std::move(s), KernelLayouts()};
-  return Kernel{std::move(s), KernelLayouts(), {"copied_columns"}};
+  std::vector<std::string> arranged;
+  if (copied) arranged.emplace_back("copied_columns");
+  return FinishKernel(std::move(s), {}, std::move(arranged));
 }
 
 /// Rows along K in whole vectors are summed in parts (batch_matmul.x86), without transposing them.

@@ -99,8 +99,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
       ScheduleBatchedProduct(s, stages, config, target, sizes.lanes, pairs ? "dot2.bf16" : "");
 
   ScheduleColumns(s, columns, result, tiles.outer, sizes.lanes);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts(), {"turned_columns"}};
+  return FinishKernel(std::move(s), {}, {"turned_columns"});
 }
 
 Result<Kernel> ApplyInt8(const Workload& w, const Epilogue& epilogue, const Target& target,
@@ -118,8 +117,7 @@ Result<Kernel> ApplyInt8(const Workload& w, const Epilogue& epilogue, const Targ
   const BatchedTiles tiles = ScheduleBatchedProduct(s, stages, config, target, sizes.lanes,
                                                     std::string(DotOfBytes(w, features)));
   ScheduleColumnsOfBytes(s, s.Stage("columns"), result, tiles.outer);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts, {"turned_columns"}};
+  return FinishKernel(std::move(s), layouts, {"turned_columns"});
 }
 
 }  // namespace

@@ -385,8 +385,7 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Workload&, const Epilogue& epil
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(plan.workload, epilogue, plan.layouts));
   Schedule schedule(std::move(compute));
   ScheduleConvNest(schedule, nest, plan.lanes, target);
-  TW_RETURN_IF_ERROR(schedule.status());
-  return Kernel{std::move(schedule), plan.layouts};
+  return FinishKernel(std::move(schedule), plan.layouts);
 }
 
 /// Whether blocks of channels are whole groups or parts of one, of data and result alike.

@@ -203,8 +203,7 @@ Result<Kernel> ApplyPixels(const Workload& w, const Epilogue& epilogue, const Ta
   s.ComputeAt(stages.sum, stages.result, innermost);
   ScheduleSum(s, stages.sum, plan, axes, ic_unroll, unroll_kw);
   if (stages.has_pad) ScheduleFlat(s, stages.pad, plan.lanes, target);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 std::string Refuses(const Workload& w, const Target& target) {

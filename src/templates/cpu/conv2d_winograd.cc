@@ -309,8 +309,7 @@ Result<Kernel> ApplyPlan(const WinogradPlan& plan, const Workload& w, const Epil
   ScheduleProducts(s, result, pass, plan.lanes / plan.ic_step, config.Integer("ic_unroll"),
                    plan.whole);
   ScheduleData(s, place, plan.masks, target);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 std::string RefusesFloat(const Workload& w, const Target& target) {

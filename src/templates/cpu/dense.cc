@@ -87,8 +87,7 @@ Result<Kernel> ApplyPartialSums(const Workload& w, const Epilogue& epilogue, con
   s.Unroll(partial, s.SpatialAxis(partial, kBatch));
   s.Unroll(partial, s.SpatialAxis(partial, kBatch + 1));
   s.Vectorize(partial, lanes);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 Result<Config> NopackDefault(const Workload& w, const Target& target) {
@@ -189,8 +188,7 @@ Result<Kernel> ApplyPack(const Workload& w, const Epilogue& epilogue, const Targ
   s.Reorder(sum, {k_outer, k_inner, s.SpatialAxis(sum, 0), s.SpatialAxis(sum, 1)});
   s.Unroll(sum, s.SpatialAxis(sum, 0));
   s.Vectorize(sum, s.SpatialAxis(sum, 1));
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

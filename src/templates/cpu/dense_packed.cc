@@ -137,8 +137,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   TileMatmulSum(s, sum, false, plan.lanes, config.Integer("k_unroll"),
                 plan.depth > 0 ? plan.dot : std::string());
   if (stages.has_pad) ScheduleFlat(s, stages.pad, plan.lanes, target);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

@@ -166,8 +166,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   } else if (stages.has_pad) {
     ScheduleFlat(s, stages.pad, plan.lanes, target);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

@@ -425,8 +425,7 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Workload& w, const Epilogue& ep
     }
     ScheduleBlockReduction(s, s.Stage("total"), target);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 }  // namespace

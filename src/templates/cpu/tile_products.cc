@@ -262,8 +262,7 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Workload&, const Epilogue& epil
   s.Tensorize(stages.sum, s.SpatialAxis(stages.sum, plan.row_axis), plan.intrinsic);
   if (batched) SchedulePackedColumns(s, w, result, packs);
   if (stages.has_pad) ScheduleFlat(s, stages.pad, plan.lanes, target);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 std::string RefusesPlan(const Workload& w, const Target& target) {

@@ -107,8 +107,7 @@ Result<Kernel> ApplyDirect(const Workload& w, const Epilogue& epilogue, const Ta
     s.ComputeAt(copy, stages.sum, step);
     FetchInRuns(s, copy, threads);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 std::string RefusesDepthwise(const Workload& w, const Target& target) {
@@ -147,8 +146,7 @@ Result<Kernel> ApplyDepthwise(const Workload& w, const Epilogue& epilogue, const
     s.ComputeAt(shared, stages.result, block);
     FetchInterleaved(s, shared, threads);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 }  // namespace

@@ -165,8 +165,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
   ScheduleDataTransform(s);
   ScheduleProducts(s, config, threads);
   ScheduleOutput(s, layouts.winograd_tile);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

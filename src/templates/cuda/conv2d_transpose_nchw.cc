@@ -86,8 +86,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
     s.ComputeAt(copy, sum, column);
     FetchInterleaved(s, copy, tiles.threads);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 }  // namespace

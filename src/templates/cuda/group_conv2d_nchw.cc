@@ -98,8 +98,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
     s.ComputeAt(copy, sum, step);
     FetchInterleaved(s, copy, threads.counts);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 }  // namespace

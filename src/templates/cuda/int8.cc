@@ -136,8 +136,7 @@ Result<Kernel> ApplyConv(const Workload& w, const Epilogue& epilogue, const Targ
   }
   if (config.Integer("AA_double_buffer") != 0) s.DoubleBuffer(stages.data);
   if (config.Integer("WW_double_buffer") != 0) s.DoubleBuffer(stages.weight);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 std::string RefusesDenseInt8(const Workload& w, const Target& target) {
@@ -203,8 +202,7 @@ Result<Kernel> ApplyDense(const Workload& w, const Epilogue& epilogue, const Tar
     s.ComputeAt(copy, sum, step);
     FetchVectors(s, copy, tiles.threads, bytes);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 }  // namespace
