@@ -18,11 +18,8 @@ constexpr std::array kTiles = {"tile_f", "tile_y", "tile_x"};
 constexpr KnobDoc kDirectKnobs[] = {
     {"tile_f",
      "Output channels: blocks, virtual threads, threads of a block, channels of one thread."},
-    {"tile_y",
-     "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."},
-    {"tile_x",
-     "Columns of the result: blocks, virtual threads, threads of a block, columns of one "
-     "thread."},
+    kTileRowsDoc,
+    kTileColumnsDoc,
     {"tile_rc", "Input channels: steps, channels that are copied to shared memory at once."},
     {"tile_ry", "Kernel rows: steps, rows that are copied to shared memory at once."},
     {"tile_rx", "Kernel columns: steps, columns that are copied to shared memory at once."},
@@ -32,11 +29,8 @@ constexpr KnobDoc kDirectKnobs[] = {
 
 constexpr KnobDoc kDepthwiseKnobs[] = {
     {"tile_f", "Channels: blocks, virtual threads, threads of a block, channels of one thread."},
-    {"tile_y",
-     "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."},
-    {"tile_x",
-     "Columns of the result: blocks, virtual threads, threads of a block, columns of one "
-     "thread."},
+    kTileRowsDoc,
+    kTileColumnsDoc,
     kUnrollStepsDoc,
     kUnrollExplicitDoc,
 };

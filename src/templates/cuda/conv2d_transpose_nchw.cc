@@ -22,14 +22,11 @@ std::string Refuses(const Workload& w, const Target& target) {
 }
 
 constexpr KnobDoc kKnobs[] = {
-    {"tile_n", "Images: blocks, virtual threads, threads of a block, images of one thread."},
+    kTileImagesDoc,
     {"tile_f",
      "Output channels: blocks, virtual threads, threads of a block, channels of one thread."},
-    {"tile_y",
-     "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."},
-    {"tile_x",
-     "Columns of the result: blocks, virtual threads, threads of a block, columns of one "
-     "thread."},
+    kTileRowsDoc,
+    kTileColumnsDoc,
     {"tile_rc",
      "Input channels: outer steps, steps of each, channels that are copied to shared memory at"
      " once. The loops over kernel rows and columns are inside the steps."},

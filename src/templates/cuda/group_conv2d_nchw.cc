@@ -15,16 +15,13 @@ std::string Refuses(const Workload& w, const Target& target) {
 }
 
 constexpr KnobDoc kKnobs[] = {
-    {"tile_n", "Images: blocks, virtual threads, threads of a block, images of one thread."},
+    kTileImagesDoc,
     {"tile_g", "Groups: blocks, virtual threads."},
     {"tile_f",
      "Output channels of a group: blocks, virtual threads, threads of a block, channels of one"
      " thread."},
-    {"tile_y",
-     "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."},
-    {"tile_x",
-     "Columns of the result: blocks, virtual threads, threads of a block, columns of one "
-     "thread."},
+    kTileRowsDoc,
+    kTileColumnsDoc,
     {"tile_rc",
      "Input channels of a group: steps, channels that are copied to shared memory at once."},
     {"tile_ry",
