@@ -55,7 +55,7 @@ Result<Config> DefaultConfig(const Workload& w, const Target& target) {
 
 /// Errors: kInvalidArgument for a loop that AutoTVM does not unroll.
 Status CheckUnrolled(const Config& config) {
-  const auto& words = std::get<std::vector<std::string>>(config.Find("ann")->value);
+  const auto& words = config.Words("ann");
   for (std::size_t i = 0; i < kTiles.size(); ++i) {
     const std::int64_t extent = config.Factors(kTiles[i])[1];
     if (words[i] != "unroll" || extent <= kMaxUnroll) continue;

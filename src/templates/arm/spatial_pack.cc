@@ -122,7 +122,7 @@ void ScheduleSums(Schedule& s, StageId sums, const Config& config) {
   for (const LoopId loop : TileOrder(tile)) order.push_back(loop);
   s.Reorder(sums, order);
   AnnotateTile(s, sums, tile, std::int64_t{1} << 31);
-  const auto& words = std::get<std::vector<std::string>>(config.Find("ann_reduce")->value);
+  const auto& words = config.Words("ann_reduce");
   for (std::size_t i = 0; i < taps.size(); ++i) {
     if (words[i] == "unroll") s.Unroll(sums, taps[i]);
   }

@@ -94,7 +94,7 @@ void ScheduleProducts(Schedule& s, StageId result, LoopId channels, const Config
       s.Split(products, s.SpatialAxis(products, 3), config.Factors("tile_p")[1], Tail::kPeel);
   const auto [step, c] =
       s.Split(products, s.ReductionAxis(products, 0), config.Factors("tile_c")[1], Tail::kPeel);
-  const auto& words = std::get<std::vector<std::string>>(config.Find("ann_spatial")->value);
+  const auto& words = config.Words("ann_spatial");
   const bool vector_of_channels = words[0] == "vec";
   s.Reorder(products, vector_of_channels ? std::vector<LoopId>{e, f, block, step, c, tile, k}
                                          : std::vector<LoopId>{e, f, block, step, k, c, tile});
@@ -105,8 +105,7 @@ void ScheduleProducts(Schedule& s, StageId result, LoopId channels, const Config
   };
   annotate(k, words[0], config.Factors("tile_k")[1]);
   annotate(tile, words[1], config.Factors("tile_p")[1]);
-  annotate(c, std::get<std::vector<std::string>>(config.Find("ann_reduce")->value)[0],
-           config.Factors("tile_c")[1]);
+  annotate(c, config.Words("ann_reduce")[0], config.Factors("tile_c")[1]);
 }
 
 /// Keeps a tile of one channel in registers.

@@ -376,11 +376,7 @@ Result<ConfigSpace> TilesSpace(const TilesPlan& plan) {
   knobs.push_back(Knob::Other("unroll", {1, 2, 4, 8, 16}));
   if (HasWindow(c)) knobs.push_back(Knob::Bool("window", {true, false}));
   if (MakesOperand(c)) {
-    std::vector<KnobValue> operands;
-    for (const char* place : {kMadeBefore, kMadeInTile, kMadeInline}) {
-      operands.emplace_back().value = std::string(place);
-    }
-    knobs.push_back(Knob::Candidates("operands", KnobKind::kOther, std::move(operands)));
+    knobs.push_back(Knob::Words("operands", {kMadeBefore, kMadeInTile, kMadeInline}));
   }
   if (HasConstant(plan.contractions)) knobs.push_back(Knob::Bool("pack", {true, false}));
   return MakeSpace(std::move(knobs));

@@ -55,15 +55,11 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const ColumnsPlan& plan) {
-  std::vector<KnobValue> tiles;
-  for (MatmulTile& tile : MatmulTiles(plan.sizes.m, plan.blocks, plan.registers)) {
-    tiles.emplace_back().value = std::move(tile);
-  }
   std::vector<std::int64_t> copied = {1};
   if (plan.adjacent) copied = {0, 1};
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
-                    Knob::Other("k_unroll", {1, 2, 4, 8, 16}),
-                    Knob::Other("copied", std::move(copied))});
+  return MakeSpace(
+      {Knob::Lists("register_tile", MatmulTiles(plan.sizes.m, plan.blocks, plan.registers)),
+       Knob::Other("k_unroll", {1, 2, 4, 8, 16}), Knob::Other("copied", std::move(copied))});
 }
 
 std::string Refuses(const Workload& w, const Target& target) {

@@ -40,12 +40,9 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const Sizes& sizes) {
-  std::vector<KnobValue> tiles;
-  for (MatmulTile& tile : MatmulTiles(sizes.rows, sizes.blocks, sizes.registers)) {
-    tiles.emplace_back().value = std::move(tile);
-  }
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
-                    Knob::Other("k_unroll", {1, 2, 4, 8, 16})});
+  return MakeSpace(
+      {Knob::Lists("register_tile", MatmulTiles(sizes.rows, sizes.blocks, sizes.registers)),
+       Knob::Other("k_unroll", {1, 2, 4, 8, 16})});
 }
 
 std::string RefusesShape(const Workload& w) {

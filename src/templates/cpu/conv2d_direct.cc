@@ -229,20 +229,13 @@ std::vector<std::int64_t> IcUnrolls(const Plan& plan) {
   return unrolls;
 }
 
-Knob TileKnob(const Plan& plan) {
-  std::vector<KnobValue> values;
-  for (Tile& tile : RegisterTiles(plan)) values.emplace_back().value = std::move(tile);
-  return Knob::Candidates("register_tile", KnobKind::kOther, std::move(values));
-}
-
 Knob PadKnob(const Plan& plan) {
   const bool converts = plan.layouts.shift_data || plan.layouts.multiply_dtype.has_value();
-  std::vector<KnobValue> values;
-  values.emplace_back().value = std::string("copy");
-  if (plan.padded || converts) values.emplace_back().value = std::string("rows");
+  std::vector<std::string> words = {"copy"};
+  if (plan.padded || converts) words.emplace_back("rows");
   // Data that are converted have to be stored.
-  if (plan.padded && !converts) values.emplace_back().value = std::string("skip");
-  return Knob::Candidates("pad", KnobKind::kOther, std::move(values));
+  if (plan.padded && !converts) words.emplace_back("skip");
+  return Knob::Words("pad", std::move(words));
 }
 
 constexpr KnobDoc kKnobs[] = {
@@ -268,8 +261,8 @@ constexpr KnobDoc kKnobs[] = {
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   const bool columns = plan.shape.s > 1;
   return MakeSpace(
-      {TileKnob(plan), Knob::Other("pass_tiles", PassTiles(plan)),
-       Knob::Other("ic_unroll", IcUnrolls(plan)),
+      {Knob::Lists("register_tile", RegisterTiles(plan)),
+       Knob::Other("pass_tiles", PassTiles(plan)), Knob::Other("ic_unroll", IcUnrolls(plan)),
        Knob::Bool("unroll_kw", columns ? std::vector{false, true} : std::vector{false}),
        Knob::Bool("channels_first", {false, true}), PadKnob(plan)});
 }
@@ -365,7 +358,7 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Workload&, const Epilogue& epil
   nest.unroll_kw = config.Integer("unroll_kw") != 0;
   nest.channels_first = config.Integer("channels_first") != 0;
   nest.dot = plan.dot;
-  nest.pad = PlaceOf(std::get<std::string>(config.Find("pad")->value));
+  nest.pad = PlaceOf(config.Word("pad"));
   nest.weight_distance = WeightDistance(plan, nest);
   // If the padding is inlined, the tiles at both edges are separate code with kw unrolled.
   const std::int64_t copies =

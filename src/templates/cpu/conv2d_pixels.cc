@@ -116,11 +116,8 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
-  std::vector<KnobValue> tiles;
-  for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
   return MakeSpace(
-      {Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
-       Knob::Other("ic_unroll", IcUnrolls(plan)),
+      {Knob::Lists("register_tile", RegisterTiles(plan)), Knob::Other("ic_unroll", IcUnrolls(plan)),
        Knob::Bool("unroll_kw", plan.shape.s > 1 ? std::vector{false, true} : std::vector{false}),
        Knob::Bool("pixels_first", {false, true})});
 }

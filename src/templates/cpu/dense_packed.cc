@@ -76,11 +76,7 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
-  std::vector<KnobValue> tiles;
-  for (MatmulTile& tile : MatmulTiles(plan.m, plan.blocks, plan.registers)) {
-    tiles.emplace_back().value = std::move(tile);
-  }
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
+  return MakeSpace({Knob::Lists("register_tile", MatmulTiles(plan.m, plan.blocks, plan.registers)),
                     Knob::Other("k_unroll", {1, 2, 4, 8, 16})});
 }
 

@@ -78,15 +78,11 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
-  std::vector<KnobValue> tiles, pads;
-  for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
-  for (const char* word : {"copy", "rows", "skip"}) {
-    if (plan.padded || pads.empty()) pads.emplace_back().value = std::string(word);
-  }
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
+  std::vector<std::string> pads = {"copy"};
+  if (plan.padded) pads = {"copy", "rows", "skip"};
+  return MakeSpace({Knob::Lists("register_tile", RegisterTiles(plan)),
                     Knob::Other("pass_tiles", PassSizes(plan.shape.oh)),
-                    Knob::Bool("unroll_kh", {true, false}),
-                    Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
+                    Knob::Bool("unroll_kh", {true, false}), Knob::Words("pad", std::move(pads))});
 }
 
 /// Returns a tile of one row, with columns such that the tiles are few and even. If vectors are
@@ -155,7 +151,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   nest.cols = tile[1];
   nest.row_tiles = config.Integer("pass_tiles");
   nest.unroll_kh = config.Integer("unroll_kh") != 0;
-  nest.pad = PlaceOf(std::get<std::string>(config.Find("pad")->value));
+  nest.pad = PlaceOf(config.Word("pad"));
   const std::int64_t products = Product(tile) * plan.shape.s * (nest.unroll_kh ? plan.shape.r : 1);
   if (products > kMaxUnrolledProducts) {
     return InvalidArgument("unrolled body of " + std::to_string(products) +

@@ -70,13 +70,10 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
-  std::vector<KnobValue> tiles, pads;
-  for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
-  pads.emplace_back().value = std::string("copy");
-  if (plan.padded) pads.emplace_back().value = std::string("channel");
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
-                    Knob::Bool("unroll_kh", {true, false}),
-                    Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
+  std::vector<std::string> pads = {"copy"};
+  if (plan.padded) pads.emplace_back("channel");
+  return MakeSpace({Knob::Lists("register_tile", RegisterTiles(plan)),
+                    Knob::Bool("unroll_kh", {true, false}), Knob::Words("pad", std::move(pads))});
 }
 
 /// Most sums: the weights are read once for all of them.
@@ -121,7 +118,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
     return InvalidArgument("unrolled body of " + std::to_string(products) +
                            " products, expected at most " + std::to_string(kMaxUnrolledProducts));
   }
-  const bool by_channel = std::get<std::string>(config.Find("pad")->value) == "channel";
+  const bool by_channel = config.Word("pad") == "channel";
   if (by_channel && !FitsLocally(plan, tile)) {
     return InvalidArgument("a padded channel of " + std::to_string(ChannelBytes(plan)) +
                            " bytes, expected at most " +

@@ -81,13 +81,11 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
-  std::vector<KnobValue> tiles, pads;
-  for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
-  pads.emplace_back().value = std::string("rows");
-  if (!plan.shifted) pads.emplace_back().value = std::string("skip");
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
+  std::vector<std::string> pads = {"rows"};
+  if (!plan.shifted) pads.emplace_back("skip");
+  return MakeSpace({Knob::Lists("register_tile", RegisterTiles(plan)),
                     Knob::Other("pass_tiles", PassSizes(plan.shape.oh)),
-                    Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
+                    Knob::Words("pad", std::move(pads))});
 }
 
 /// Rows of data are prepared once for the kernel rows that read them: prefers rows of a tile, then
@@ -154,7 +152,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   nest.cols = tile[1];
   nest.row_tiles = config.Integer("pass_tiles");
   nest.taps = kIntrinsic;
-  const bool rows = std::get<std::string>(config.Find("pad")->value) == "rows";
+  const bool rows = config.Word("pad") == "rows";
   nest.pad = rows ? PadPlace::kRows : PadPlace::kInline;
   const std::int64_t bytes = PassBytes(plan, nest.rows * nest.row_tiles) +
                              Product(tile) * plan.lanes * w.out_dtype.bytes();

@@ -126,13 +126,11 @@ std::vector<MatmulTile> TilesOf(const Plan& plan) {
 }
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
-  std::vector<KnobValue> tiles;
-  for (MatmulTile& tile : TilesOf(plan)) tiles.emplace_back().value = std::move(tile);
   std::vector<std::int64_t> orders = {0};
   // A second factor that is no constant is packed for all rows.
   if (plan.workload.op != OpKind::kBatchMatmul) orders.push_back(1);
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
-                    Knob::Other("columns_inside", orders)});
+  return MakeSpace(
+      {Knob::Lists("register_tile", TilesOf(plan)), Knob::Other("columns_inside", orders)});
 }
 
 /// Takes the tile with the fewest loads for each product: two loads of 16 lines, 8 cycles each,
