@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "src/base/math.h"
-#include "src/schedule/lower/lower.h"
 #include "src/templates/cpu/conv_nest.h"
 #include "src/templates/cpu/dot_choice.h"
+#include "src/templates/limits.h"
 #include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
@@ -30,7 +30,6 @@ namespace {
 
 /// More products than this in one unrolled body make code that no longer fits the instruction
 /// cache and takes long to compile.
-constexpr std::int64_t kMaxUnrolledProducts = 512;
 /// Fewer accumulators than this leave the two multiply-add units waiting for their own results.
 constexpr std::int64_t kMinAccumulators = 8;
 
@@ -304,10 +303,6 @@ Result<Config> DefaultOf(const Plan& plan) {
                               {"pad", pad}});
 }
 
-PadPlace PlaceOf(const std::string& word) {
-  return word == "rows" ? PadPlace::kRows : word == "skip" ? PadPlace::kInline : PadPlace::kWhole;
-}
-
 /// Bytes of the data that one pass reads, if they are copied for it.
 std::int64_t PassBytes(const Plan& plan, const ConvNest& nest) {
   const ConvShape& s = plan.shape;
@@ -358,22 +353,16 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Workload&, const Epilogue& epil
   nest.unroll_kw = config.Integer("unroll_kw") != 0;
   nest.channels_first = config.Integer("channels_first") != 0;
   nest.dot = plan.dot;
-  nest.pad = PlaceOf(config.Word("pad"));
+  nest.pad = PadPlaceOf(config.Word("pad"));
   nest.weight_distance = WeightDistance(plan, nest);
   // If the padding is inlined, the tiles at both edges are separate code with kw unrolled.
   const std::int64_t copies =
       (nest.unroll_kw ? plan.shape.s : 1) + (nest.pad == PadPlace::kInline ? 2 * plan.shape.s : 0);
   const std::int64_t products = Product(tile) * nest.ic_unroll * copies;
-  if (products > kMaxUnrolledProducts) {
-    return InvalidArgument("unrolled body of " + std::to_string(products) +
-                           " products, expected at most " + std::to_string(kMaxUnrolledProducts));
-  }
-  if (const std::int64_t bytes =
-          PassBytes(plan, nest) + Product(tile) * plan.lanes * plan.workload.out_dtype.bytes();
-      nest.pad == PadPlace::kRows && bytes > LowerLimits().max_local_bytes) {
-    return InvalidArgument("local buffers of " + std::to_string(bytes) +
-                           " bytes per pass, expected at most " +
-                           std::to_string(LowerLimits().max_local_bytes));
+  TW_RETURN_IF_ERROR(CheckUnrolledProducts(products));
+  if (nest.pad == PadPlace::kRows) {
+    const std::int64_t sums = Product(tile) * plan.lanes * plan.workload.out_dtype.bytes();
+    TW_RETURN_IF_ERROR(CheckPassBytes(PassBytes(plan, nest) + sums));
   }
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(plan.workload, epilogue, plan.layouts));
   Schedule schedule(std::move(compute));

@@ -13,6 +13,7 @@
 
 #include "src/base/math.h"
 #include "src/target/cpu.h"
+#include "src/templates/limits.h"
 #include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
@@ -21,8 +22,6 @@
 namespace tilewright {
 namespace conv2d_pixels_cpu {
 namespace {
-
-constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile time
 
 struct Plan {
   ConvShape shape;
@@ -184,10 +183,7 @@ Result<Kernel> ApplyPixels(const Workload& w, const Epilogue& epilogue, const Ta
   const std::int64_t ic_unroll = config.Integer("ic_unroll");
   const bool unroll_kw = config.Integer("unroll_kw") != 0;
   const std::int64_t products = Product(tile) * ic_unroll * (unroll_kw ? plan.shape.s : 1);
-  if (products > kMaxUnrolledProducts) {
-    return InvalidArgument("unrolled body of " + std::to_string(products) +
-                           " products, expected at most " + std::to_string(kMaxUnrolledProducts));
-  }
+  TW_RETURN_IF_ERROR(CheckUnrolledProducts(products));
   KernelLayouts layouts;
   layouts.data = "NCHW";
   layouts.output = axes.shuffled ? "N" + std::to_string(plan.group_channels) + "cCHW" : "NCHW";

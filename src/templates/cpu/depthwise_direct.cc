@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "src/base/math.h"
-#include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/depthwise_nest.h"
+#include "src/templates/limits.h"
 #include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
@@ -16,8 +16,6 @@
 namespace tilewright {
 namespace depthwise_direct_cpu {
 namespace {
-
-constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile time
 
 struct Plan {
   ConvShape shape;
@@ -97,10 +95,6 @@ Tile DefaultTile(const Plan& plan) {
   return best.empty() ? RegisterTiles(plan).front() : best;
 }
 
-PadPlace PlaceOf(const std::string& word) {
-  return word == "rows" ? PadPlace::kRows : word == "skip" ? PadPlace::kInline : PadPlace::kWhole;
-}
-
 std::string Refuses(const Workload& w, const Target& target) {
   if (w.op_name() != "depthwise_conv2d") return "only depthwise convolutions";
   if (!IsFloat32(w) && !IsFloat16(w) && !IsBFloat16(w) && !IsInt8(w)) {
@@ -151,17 +145,11 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   nest.cols = tile[1];
   nest.row_tiles = config.Integer("pass_tiles");
   nest.unroll_kh = config.Integer("unroll_kh") != 0;
-  nest.pad = PlaceOf(config.Word("pad"));
+  nest.pad = PadPlaceOf(config.Word("pad"));
   const std::int64_t products = Product(tile) * plan.shape.s * (nest.unroll_kh ? plan.shape.r : 1);
-  if (products > kMaxUnrolledProducts) {
-    return InvalidArgument("unrolled body of " + std::to_string(products) +
-                           " products, expected at most " + std::to_string(kMaxUnrolledProducts));
-  }
-  const std::int64_t bytes = LocalBytes(plan, w, tile, nest.row_tiles);
-  if (nest.pad == PadPlace::kRows && bytes > LowerLimits().max_local_bytes) {
-    return InvalidArgument("local buffers of " + std::to_string(bytes) +
-                           " bytes per pass, expected at most " +
-                           std::to_string(LowerLimits().max_local_bytes));
+  TW_RETURN_IF_ERROR(CheckUnrolledProducts(products));
+  if (nest.pad == PadPlace::kRows) {
+    TW_RETURN_IF_ERROR(CheckPassBytes(LocalBytes(plan, w, tile, nest.row_tiles)));
   }
   KernelLayouts layouts;
   layouts.data = layouts.output = Blocked("NCHW", plan.lanes, 'c');

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "src/base/math.h"
-#include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
+#include "src/templates/limits.h"
 #include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
@@ -15,8 +15,6 @@
 namespace tilewright {
 namespace depthwise_pixels_cpu {
 namespace {
-
-constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile time
 
 struct Plan {
   ConvShape shape;
@@ -114,10 +112,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   const Tile& tile = config.Factors("register_tile");
   const bool unroll_kh = config.Integer("unroll_kh") != 0;
   const std::int64_t products = Product(tile) * plan.shape.s * (unroll_kh ? plan.shape.r : 1);
-  if (products > kMaxUnrolledProducts) {
-    return InvalidArgument("unrolled body of " + std::to_string(products) +
-                           " products, expected at most " + std::to_string(kMaxUnrolledProducts));
-  }
+  TW_RETURN_IF_ERROR(CheckUnrolledProducts(products));
   const bool by_channel = config.Word("pad") == "channel";
   if (by_channel && !FitsLocally(plan, tile)) {
     return InvalidArgument("a padded channel of " + std::to_string(ChannelBytes(plan)) +

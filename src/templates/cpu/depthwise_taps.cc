@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "src/base/math.h"
-#include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/depthwise_nest.h"
 #include "src/templates/cpu/dot_choice.h"
+#include "src/templates/limits.h"
 #include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
@@ -27,7 +27,6 @@ namespace {
 
 constexpr std::string_view kIntrinsic = "taps4.u8s8";
 constexpr std::int64_t kTaps = 4;
-constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile time
 
 struct Plan {
   ConvShape shape;
@@ -156,11 +155,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   nest.pad = rows ? PadPlace::kRows : PadPlace::kInline;
   const std::int64_t bytes = PassBytes(plan, nest.rows * nest.row_tiles) +
                              Product(tile) * plan.lanes * w.out_dtype.bytes();
-  if (rows && bytes > LowerLimits().max_local_bytes) {
-    return InvalidArgument("local buffers of " + std::to_string(bytes) +
-                           " bytes per pass, expected at most " +
-                           std::to_string(LowerLimits().max_local_bytes));
-  }
+  if (rows) TW_RETURN_IF_ERROR(CheckPassBytes(bytes));
   KernelLayouts layouts;
   layouts.data = layouts.output = Blocked("NCHW", plan.lanes, 'c');
   layouts.weight = Blocked("OIHW", plan.lanes, 'o') + std::to_string(kTaps) + "w";
