@@ -389,17 +389,27 @@ class KeyMasker {
   std::int64_t positions_;
 };
 
-}  // namespace
-
-std::optional<Schedule> AttentionSchedule(Compute compute, const Target& target) {
+/// length: number of keys that exist, for an open number of them; null: all of them do.
+std::optional<Schedule> ScheduleOf(Compute compute, const Buffer& length, std::int64_t positions,
+                                   const Target& target) {
   const auto features = FeaturesOf(target);
   if (!features.ok()) return std::nullopt;
   const std::vector<std::string> products = ProductsOf(compute);
   if (products.size() != 2) return std::nullopt;
   TransposeColumns(compute, products[0], "keys");
   TransposeColumns(compute, products[1], "values");
-  return AttentionScheduler(std::move(compute), *features, target, /*open=*/false)
+  if (length != nullptr) {
+    compute.inputs.insert(compute.inputs.begin(), length);
+    if (!KeyMasker(compute, length, positions).Run()) return std::nullopt;
+  }
+  return AttentionScheduler(std::move(compute), *features, target, /*open=*/length != nullptr)
       .Run(products[0], products[1]);
+}
+
+}  // namespace
+
+std::optional<Schedule> AttentionSchedule(Compute compute, const Target& target) {
+  return ScheduleOf(std::move(compute), nullptr, 0, target);
 }
 
 std::int64_t OpenAttentionBlock(const Target& target) {
@@ -411,16 +421,7 @@ std::int64_t OpenAttentionBlock(const Target& target) {
 
 std::optional<Schedule> OpenAttentionSchedule(Compute compute, const Buffer& length,
                                               std::int64_t positions, const Target& target) {
-  const auto features = FeaturesOf(target);
-  if (!features.ok()) return std::nullopt;
-  const std::vector<std::string> products = ProductsOf(compute);
-  if (products.size() != 2) return std::nullopt;
-  TransposeColumns(compute, products[0], "keys");
-  TransposeColumns(compute, products[1], "values");
-  compute.inputs.insert(compute.inputs.begin(), length);
-  if (!KeyMasker(compute, length, positions).Run()) return std::nullopt;
-  return AttentionScheduler(std::move(compute), *features, target, /*open=*/true)
-      .Run(products[0], products[1]);
+  return ScheduleOf(std::move(compute), length, positions, target);
 }
 
 }  // namespace tilewright
