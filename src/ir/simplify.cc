@@ -205,15 +205,7 @@ Expr SimplifyComparison(const Expr& expr, const Ranges& ranges) {
 }
 
 Expr SimplifyOperands(const Expr& expr, const Ranges& ranges) {
-  if (expr->args.empty()) return expr;
-  std::vector<Expr> args;
-  args.reserve(expr->args.size());
-  bool changed = false;
-  for (const Expr& arg : expr->args) {
-    args.push_back(Simplify(arg, ranges));
-    changed = changed || !args.back().Same(arg);
-  }
-  return changed ? WithArgs(expr, std::move(args)) : expr;
+  return MapArgs(expr, [&](const Expr& arg) { return Simplify(arg, ranges); });
 }
 
 }  // namespace

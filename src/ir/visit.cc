@@ -3,24 +3,6 @@
 #include "src/base/status.h"
 
 namespace tilewright {
-namespace {
-
-/// Returns the expression with `map` applied to each operand; the same node if none changed.
-template <typename Map>
-Expr MapArgs(const Expr& expr, const Map& map) {
-  if (expr->args.empty()) return expr;
-  std::vector<Expr> args;
-  args.reserve(expr->args.size());
-  bool changed = false;
-  for (const Expr& arg : expr->args) {
-    args.push_back(map(arg));
-    changed = changed || !args.back().Same(arg);
-  }
-  return changed ? WithArgs(expr, std::move(args)) : expr;
-}
-
-}  // namespace
-
 bool HasKind(const Expr& expr, ExprKind kind) {
   return AnyNode(expr, [&](const Expr& node) { return node->kind == kind; });
 }

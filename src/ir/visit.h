@@ -37,6 +37,19 @@ bool SameExpr(const Expr& a, const Expr& b);
 /// Returns the expression with other operands, rebuilt through the Make functions (which fold).
 /// Requires as many operands as the expression has.
 Expr WithArgs(const Expr& expr, std::vector<Expr> args);
+/// Returns the expression with `map` applied to each operand; the same node if none changed.
+template <typename Map>
+Expr MapArgs(const Expr& expr, const Map& map) {
+  if (expr->args.empty()) return expr;
+  std::vector<Expr> args;
+  args.reserve(expr->args.size());
+  bool changed = false;
+  for (const Expr& arg : expr->args) {
+    args.push_back(map(arg));
+    changed = changed || !args.back().Same(arg);
+  }
+  return changed ? WithArgs(expr, std::move(args)) : expr;
+}
 
 /// Replacements of variables; a short list that is searched linearly.
 using Substitution = std::vector<std::pair<const ExprNode*, Expr>>;

@@ -384,8 +384,7 @@ Result<ConfigSpace> TilesSpace(const TilesPlan& plan) {
 
 std::string Refuses(const Workload& w, const Target& target) {
   if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
-  const auto plan = PlanTiles(w, target);
-  return plan.ok() ? "" : plan.status().message();
+  return PlanTiles(w, target).status().message();
 }
 
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {

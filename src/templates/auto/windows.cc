@@ -273,8 +273,7 @@ std::optional<RowTile> InlineTile(const WindowsPlan& plan, const Workload& w, co
 
 std::string Refuses(const Workload& w, const Target& target) {
   if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
-  const auto plan = PlanWindows(w, target);
-  return plan.ok() ? "" : plan.status().message();
+  return PlanWindows(w, target).status().message();
 }
 
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {

@@ -74,8 +74,7 @@ std::string Refuses(const Workload& w, const Target& target) {
   if (w.kernel_layout == "BNK" && w.data.shape[1] >= kFewRows) {
     return "only fewer than 8 rows, or columns that are adjacent in memory";
   }
-  const auto plan = MakeColumnsPlan(w, target);
-  return plan.ok() ? "" : plan.status().message();
+  return MakeColumnsPlan(w, target).status().message();
 }
 
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {

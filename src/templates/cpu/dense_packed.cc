@@ -101,8 +101,7 @@ std::string Refuses(const Workload& w, const Target& target) {
   if (!IsFloat32(w) && !w.data.dtype.is_half() && !IsInt8(w)) {
     return "only floats of 16 and 32 bits, or 8-bit summed in int32";
   }
-  auto plan = MakePlan(w, target);
-  return plan.ok() ? "" : plan.status().message();
+  return MakePlan(w, target).status().message();
 }
 
 template <PlanMaker kMakePlan>

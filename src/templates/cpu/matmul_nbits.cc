@@ -369,8 +369,7 @@ void SchedulePanel(Schedule& s, StageId result, LoopId at, StageId sums, std::in
 }
 
 std::string Refuses(const Workload& w, const Target& target) {
-  const auto plan = MakePlan(w, target);
-  return plan.ok() ? "" : plan.status().message();
+  return MakePlan(w, target).status().message();
 }
 
 Result<Config> DefaultOf(const Plan& plan) {

@@ -264,8 +264,7 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Workload&, const Epilogue& epil
 }
 
 std::string RefusesPlan(const Workload& w, const Target& target) {
-  const auto plan = MakePlan(w, target);
-  return plan.ok() ? "" : plan.status().message();
+  return MakePlan(w, target).status().message();
 }
 
 std::string RefusesDenseProduct(const Workload& w, const Target& target) {
