@@ -2,8 +2,6 @@
 
 #include "search/report.h"
 
-#include <algorithm>
-
 #include "src/base/json.h"
 
 namespace tilewright::search {

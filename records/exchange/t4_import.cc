@@ -8,7 +8,6 @@
 #include <ctime>
 #include <fstream>
 #include <numeric>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,7 +17,6 @@
 #include "records/validation/schedules.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
-#include "src/base/strings.h"
 #include "src/space/exchange/cachefile.h"
 #include "src/space/exchange/gzip.h"
 #include "src/space/exchange/t4_space.h"

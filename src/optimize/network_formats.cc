@@ -5,7 +5,6 @@
 
 #include "src/graph/passes/passes.h"
 #include "src/target/cpu.h"
-#include "src/tensor/operator_names.h"
 
 namespace tilewright::optimize {
 namespace {

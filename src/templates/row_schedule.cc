@@ -5,10 +5,8 @@
 #include "src/templates/row_schedule.h"
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
-#include "src/base/math.h"
 #include "src/ir/visit.h"
 #include "src/schedule/check.h"
 #include "src/schedule/lower/lower.h"

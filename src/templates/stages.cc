@@ -5,7 +5,6 @@
 #include <optional>
 #include <tuple>
 
-#include "src/base/math.h"
 #include "src/ir/simplify.h"
 #include "src/ir/visit.h"
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "src/base/math.h"
 #include "src/ir/visit.h"
 #include "src/schedule/check.h"
 #include "src/schedule/lower/lowering.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "src/ir/fold.h"
 #include "src/ir/visit.h"
 #include "src/schedule/async_copy.h"
 #include "src/schedule/dot.h"

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "src/base/json.h"
 #include "src/space/exchange/gzip.h"

@@ -3,7 +3,6 @@
 
 #include "src/space/exchange/t4.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>

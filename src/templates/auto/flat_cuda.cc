@@ -5,7 +5,6 @@
 #include "src/templates/auto/grid_stages.h"
 #include "src/templates/auto/rules.h"
 #include "src/templates/auto/templates.h"
-#include "src/templates/cuda/block_tiles.h"
 #include "src/templates/limits.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"

@@ -3,7 +3,6 @@
 // group are copied next to each other, for all rows: converted, transposed if the memory has rows
 // of K, and in pairs for the dot products of the target.
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,7 +1,5 @@
 #include "src/templates/cpu/templates.h"
 
-#include <vector>
-
 #include "src/base/math.h"
 #include "src/target/cpu.h"
 #include "src/templates/matmul_tile.h"

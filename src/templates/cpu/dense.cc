@@ -4,7 +4,6 @@
 
 #include "src/templates/cpu/templates.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "src/base/math.h"

@@ -1,7 +1,6 @@
 #include "src/templates/cpu/templates.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "src/base/math.h"
 #include "src/templates/cpu/dot_choice.h"

@@ -1,6 +1,5 @@
 #include "src/templates/cpu/templates.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 

@@ -15,7 +15,6 @@
 #include "src/base/math.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/depthwise_nest.h"
-#include "src/templates/cpu/dot_choice.h"
 #include "src/templates/limits.h"
 #include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"

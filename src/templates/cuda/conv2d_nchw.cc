@@ -4,7 +4,6 @@
 
 #include "src/templates/cuda/templates.h"
 
-#include "src/target/gpu.h"
 #include "src/templates/cuda/block_tiles.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"

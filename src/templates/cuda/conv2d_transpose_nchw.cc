@@ -3,10 +3,8 @@
 
 #include "src/templates/cuda/templates.h"
 
-#include "src/target/gpu.h"
 #include "src/templates/cuda/block_tiles.h"
 #include "src/templates/space_values.h"
-#include "src/templates/workload_kind.h"
 
 namespace tilewright {
 namespace conv2d_transpose_nchw_cuda {

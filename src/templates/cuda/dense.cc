@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/target/gpu.h"
 #include "src/templates/cuda/block_tiles.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "src/base/json.h"
-#include "src/base/strings.h"
 #include "src/templates/open/problem.h"
 
 namespace tilewright {
