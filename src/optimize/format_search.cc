@@ -394,10 +394,8 @@ class FormatSearch {
     for (std::size_t i = 0; i < libraries.size(); ++i) {
       TW_ASSIGN_OR_RETURN(const auto parts, network_->PartitionOf(uniform[i]));
       step.sites.push_back(AttributeSeconds(
-                               parts, *libraries[i], seconds[i],
-                               [&](std::string_view name) { return network_->SiteOf(name); },
-                               network_->sites().size())
-                               .sites);
+          parts, *libraries[i], seconds[i],
+          [&](std::string_view name) { return network_->SiteOf(name); }, network_->sites().size()));
     }
     return step;
   }

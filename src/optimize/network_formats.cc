@@ -5,7 +5,6 @@
 
 #include "src/graph/passes/passes.h"
 #include "src/target/cpu.h"
-#include "src/tensor/operator_names.h"
 
 namespace tilewright::optimize {
 namespace {
@@ -144,9 +143,7 @@ Formats NetworkFormats::Uniform(Format format) const {
 }
 
 void NetworkFormats::SetMode(quantize::CalibrateMode mode) {
-  if (mode == quantization_.config.calibrate_mode) return;
   quantization_.config.calibrate_mode = mode;
-  ranges_.clear();
 }
 
 Result<Graph> NetworkFormats::Build(const Formats& formats) {
@@ -162,7 +159,7 @@ Result<Graph> NetworkFormats::Build(const Formats& formats) {
   if (has(Format::kInt8)) {
     quantization_.config.float_layers = std::move(floats);
     quantization_.passes = {"annotate", "calibrate", "realize"};
-    quantization_.ranges = &ranges_;
+    quantization_.ranges = &ranges_[quantization_.config.calibrate_mode];
     std::vector<quantize::IntegerValue> values;
     TW_ASSIGN_OR_RETURN(graph, quantize::RunPasses(std::move(graph), quantization_, &values));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,7 +77,7 @@ class NetworkFormats {
   Graph folded_;  ///< optimized
   Target target_;
   quantize::PipelineOptions quantization_;
-  quantize::RangeMap ranges_;  ///< in the present mode
+  std::map<quantize::CalibrateMode, quantize::RangeMap> ranges_;  ///< measured in each mode
   std::vector<Site> sites_;
 };
 

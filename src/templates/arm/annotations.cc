@@ -43,7 +43,7 @@ Knob AnnotateKnob(std::string name, const std::vector<std::string>& words, int a
 
 std::vector<AnnotatedLoop> Annotated(const std::array<LoopId, 3>& loops, const Config& config,
                                      const std::array<const char*, 3>& tiles, const char* knob) {
-  const auto& words = std::get<std::vector<std::string>>(config.Find(knob)->value);
+  const auto& words = config.Words(knob);
   std::vector<AnnotatedLoop> tile;
   for (std::size_t i = 0; i < loops.size(); ++i) {
     tile.push_back({loops[i], config.Factors(tiles[i])[1], words[i]});

@@ -55,7 +55,7 @@ Result<Config> DefaultConfig(const Workload& w, const Target& target) {
 
 /// Errors: kInvalidArgument for a loop that AutoTVM does not unroll.
 Status CheckUnrolled(const Config& config) {
-  const auto& words = std::get<std::vector<std::string>>(config.Find("ann")->value);
+  const auto& words = config.Words("ann");
   for (std::size_t i = 0; i < kTiles.size(); ++i) {
     const std::int64_t extent = config.Factors(kTiles[i])[1];
     if (words[i] != "unroll" || extent <= kMaxUnroll) continue;
@@ -103,12 +103,10 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
   if (s.HasStage("pad")) s.ComputeInline(s.Stage("pad"));
-  if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
-  const StageId result = s.Stage(s.HasStage("output") ? "output" : "reduce");
+  const StageId result = InlineIntoResult(s);
   ScheduleSums(s, s.Stage("sums"), s.Stage("pack"), config, target);
   ScheduleFlat(s, result, kNeonLanes, target, 1, AcrossAxis(s.stage(result).op, kNeonLanes));
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

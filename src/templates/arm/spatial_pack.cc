@@ -122,7 +122,7 @@ void ScheduleSums(Schedule& s, StageId sums, const Config& config) {
   for (const LoopId loop : TileOrder(tile)) order.push_back(loop);
   s.Reorder(sums, order);
   AnnotateTile(s, sums, tile, std::int64_t{1} << 31);
-  const auto& words = std::get<std::vector<std::string>>(config.Find("ann_reduce")->value);
+  const auto& words = config.Words("ann_reduce");
   for (std::size_t i = 0; i < taps.size(); ++i) {
     if (words[i] == "unroll") s.Unroll(sums, taps[i]);
   }
@@ -137,16 +137,14 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
   const StageId pack = s.Stage("pack"), sums = s.Stage("sums");
-  const StageId result = s.Stage(s.HasStage("output") ? "output" : "reduce");
-  if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
+  const StageId result = InlineIntoResult(s);
   if (s.HasStage("pad")) s.ComputeInline(s.Stage("pad"));
   ScheduleFlat(s, pack, kNeonLanes, target);
   const LoopId block = ScheduleResult(s, result, config, target);
   s.SetScope(sums, Scope::kLocal);
   s.ComputeAt(sums, result, block);
   ScheduleSums(s, sums, config);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

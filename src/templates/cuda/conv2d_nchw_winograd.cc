@@ -84,8 +84,7 @@ void ScheduleProducts(Schedule& s, const Config& config, const BlockThreads& thr
 void ScheduleOutput(Schedule& s, std::int64_t m) {
   const StageId columns = s.Stage("columns");
   const StageId products = s.CacheRead("products", Scope::kLocal, columns);
-  const StageId result = s.HasStage("output") ? s.Stage("output") : s.Stage("reduce");
-  if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
+  const StageId result = InlineIntoResult(s);
   const auto [row, i] = s.Split(result, s.SpatialAxis(result, 2), m);
   const auto [col, j] = s.Split(result, s.SpatialAxis(result, 3), m);
   const LoopId image = s.SpatialAxis(result, 0), channel = s.SpatialAxis(result, 1);
@@ -166,8 +165,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
   ScheduleDataTransform(s);
   ScheduleProducts(s, config, threads);
   ScheduleOutput(s, layouts.winograd_tile);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace
