@@ -24,6 +24,7 @@
 #include "src/session/format.h"
 #include "src/session/session.h"
 #include "src/session/text_table.h"
+#include "src/session/user_paths.h"
 #include "src/target/device.h"
 
 namespace tilewright::cli {
@@ -142,7 +143,7 @@ class OptimizeCommand final : public Command {
     if (!sources_.stores.empty()) {
       path = sources_.stores.front();
     } else {
-      TW_ASSIGN_OR_RETURN(path, DefaultStorePath(/*make_folder=*/true));
+      TW_ASSIGN_OR_RETURN(path, session::UserStorePath(/*make_folder=*/true));
       PrintNote(FormatPrintable("records: {}", path));
     }
     TW_RETURN_IF_ERROR(records::Store::Open(path, records::Store::Mode::kReadWrite));
