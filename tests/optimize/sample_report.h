@@ -38,6 +38,8 @@ inline SearchReport SampleReport() {
     report.sites.push_back(site);
   }
   report.sites[1].site.before = 0;
+  report.sites[0].chosen = Format::kInt8;
+  report.sites[1].chosen = Format::kBFloat16;
   report.combinations = {SampleCombination("ii", 0.4, 22, 0.4),
                          SampleCombination("ib", 0.6, 35, 0.3),
                          SampleCombination("bb", 0.7, 50, 0.1), SampleCombination("ff", 1, 0, 0)};

@@ -322,7 +322,7 @@ TEST_F(ReportPageTest, ShowsNumberFormats) {
   document_->formats = {SyntheticFormats(), SyntheticFormats()};
   for (const int width : {420, 1280}) {
     ASSERT_TRUE(browser_->Resize(width, 800, width == 420).ok());
-    Open("");
+    Open(width == 420 ? "" : "formats");
     ExpectQuiet();
     EXPECT_EQ(Text(kTooWide), "0");
     EXPECT_EQ(Text(std::string(kBlank) + ".join()"), "");
