@@ -55,8 +55,8 @@ function noiseMeters(page) {
   const most = 12;
   shares.sort((a, b) => b.noise - a.noise);
   const rest = shares.slice(most).reduce((sum, one) => sum + one.noise, 0);
-  return element('div', {class: 'meters'}, shares.slice(0, most).map(one =>
-      meter(shortened(one.site.value, 14), one.noise / all, percent(one.noise / all), one.site.format === 'int8' ? 'warm' : 'accent')),
+  return element('div', {class: 'meters named'}, shares.slice(0, most).map(one =>
+      meter(shortened(one.site.value, 40), one.noise / all, percent(one.noise / all), one.site.format === 'int8' ? 'warm' : 'accent')),
   rest ? meter(`${shares.length - most} others`, rest / all, percent(rest / all), 'faint') : null);
 }
 
