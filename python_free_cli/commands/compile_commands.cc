@@ -8,6 +8,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "python_free_cli/arguments/command_line.h"
 #include "python_free_cli/arguments/device_argument.h"
@@ -29,6 +30,7 @@
 #include "src/compiler/bundle.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
+#include "src/optimize/stored_search.h"
 #include "src/report/machine_peaks.h"
 #include "src/report/networks/compiled.h"
 #include "src/report/terminal/progress.h"
@@ -128,6 +130,15 @@ class CompileCommand final : public Command {
     }
     TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange());
     TW_ASSIGN_OR_RETURN(auto sources, model_.Sources(file_));
+    std::string formats;  // preference among number formats, not among records
+    if (optimize::NamesOutputError(sources_.prefer)) {
+      if (range || sources.size() > 1 || sources_.rule != "own" ||
+          !DeviceTraitsOf(target).machine_code) {
+        return InvalidArgument("--prefer " + sources_.prefer +
+                               ": number formats are chosen for one shape on a CPU, by --rule own");
+      }
+      formats = std::exchange(sources_.prefer, "");
+    }
     TW_ASSIGN_OR_RETURN(const auto prefer, sources_.Preferred(target));
     if (sources.size() > 1 && prefer.has_value() && !prefer->limited.empty()) {
       return InvalidArgument(
@@ -138,6 +149,12 @@ class CompileCommand final : public Command {
     TW_ASSIGN_OR_RETURN(auto order, session.Prepare(sources.front()));
     const std::int64_t synthetic_constants = order.graph.synthetic_constants;
     const std::vector<std::string> binding_options = order.graph.binding_options;
+    if (!formats.empty()) {
+      TW_ASSIGN_OR_RETURN(const auto stores, StoresToRead(sources_));
+      TW_ASSIGN_OR_RETURN(auto choice, optimize::ChooseStored(order, stores, formats));
+      PrintNote(FormatPrintable("formats: {}", choice.ToString()));
+      order.graph = std::move(choice.graph);
+    }
     CompileOptions& options = order.options;
     options.on_miss = on_miss;
     options.build_threads = build_threads_;
