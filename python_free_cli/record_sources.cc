@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "python_free_cli/arguments/store_argument.h"
 #include "src/base/files/file.h"
+#include "src/session/user_paths.h"
 
 namespace tilewright::cli {
 
@@ -37,7 +37,7 @@ void RecordArguments::Declare(CLI::App& app, const std::string& accept_default) 
 
 Result<std::vector<std::string>> StoresToRead(const session::RecordSources& sources) {
   if (!sources.stores.empty()) return sources.stores;
-  TW_ASSIGN_OR_RETURN(const std::string own, DefaultStorePath(/*make_folder=*/false));
+  TW_ASSIGN_OR_RETURN(const std::string own, session::UserStorePath(/*make_folder=*/false));
   return FileExists(own) ? std::vector<std::string>{own} : std::vector<std::string>();
 }
 

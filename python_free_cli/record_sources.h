@@ -20,7 +20,7 @@ struct RecordArguments : session::RecordSources {
 };
 
 /// Returns the paths of the stores that these sources read: the given ones, else the user's own if
-/// it exists. Errors: those of DefaultStorePath.
+/// it exists. Errors: those of session::UserStorePath.
 Result<std::vector<std::string>> StoresToRead(const session::RecordSources& sources);
 
 }  // namespace tilewright::cli
