@@ -32,7 +32,7 @@
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference/reference.h"
-#include "tests/support/built_in.h"
+#include "tests/support/autotvm_candidate.h"
 #include "tests/templates/device_kernel.h"
 #include "tests/templates/kernel_runner.h"
 
@@ -111,10 +111,7 @@ Result<Built> Build(const records::LogLine& line, const records::AutotvmInput& i
   if (entry == nullptr) return Unsupported("no such template");
   const Workload& workload = *input.task.workload;
   if (auto why = entry->refuses(workload, target); !why.empty()) return Unsupported(why);
-  Config config;
-  for (const records::LogEntity& entity : line.entities) {
-    config.values.emplace_back(std::string(entity.name), records::KnobValueOf(line, entity));
-  }
+  const Config config = ConfigOfLine(line);
   const double start = Now();
   TW_ASSIGN_OR_RETURN(auto kernel, entry->apply(workload, {}, target, config));
   TW_ASSIGN_OR_RETURN(auto program, Lower(kernel.schedule, "tw_kernel", LowerLimitsFor(target)));

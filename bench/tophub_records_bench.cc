@@ -24,7 +24,6 @@
 #include <vector>
 
 #include "records/autotvm/task.h"
-#include "records/imported.h"
 #include "src/base/files/file.h"
 #include "src/base/strings.h"
 #include "src/codegen/codegen.h"
@@ -34,7 +33,7 @@
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference/reference.h"
-#include "tests/support/built_in.h"
+#include "tests/support/autotvm_candidate.h"
 #include "tests/templates/device_kernel.h"
 #include "tests/templates/emulated_kernel.h"
 #include "tests/templates/kernel_runner.h"
@@ -97,15 +96,7 @@ Result<Built> Build(const records::LogLine& line, const records::AutotvmInput& i
                     DeviceKernelRunner* device, Fate& fate) {
   const Target& target = input.target.target;
   if (!input.task.workload) return Unsupported("arguments that are no operator here");
-  records::ImportedRecord record;
-  record.task = input.task.name;
-  record.workload_key = input.task.workload->Key();
-  record.tuple = input.task.tuple;
-  record.target = input.target.text;
-  record.index = line.index;
-  line.AppendEntities(record.entities, records::LogLine::Style::kCompact);
-  TW_ASSIGN_OR_RETURN(const auto candidate,
-                      records::CandidateOfImported(BuiltInTemplates(), record, target));
+  TW_ASSIGN_OR_RETURN(const auto candidate, CandidateOfLine(line));
   fate.same_index = candidate.config.index == line.index;
   const TemplateEntry* entry = BuiltInTemplates().Find(candidate.template_key);
   const Workload& workload = candidate.task.workload;

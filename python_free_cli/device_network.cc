@@ -26,8 +26,10 @@
 #include "src/compiler/check/check_process.h"
 #include "src/compiler/run/vta_run.h"
 #include "src/compiler/vta_bundle.h"
+#include "src/report/networks/compiled.h"
 #include "src/report/text/outputs.h"
 #include "src/report/vta_run.h"
+#include "src/session/compare/network_progress.h"
 #include "src/session/format.h"
 #include "src/session/misses.h"
 #include "src/session/model.h"
@@ -80,14 +82,15 @@ Result<int> CompileForVta(const Plan& plan, OnMiss on_miss, const std::string& f
   const auto host = report::HostSteps(plan);
   const auto launches = report::VtaSteps(plan);
   if (json) {
-    PrintJson({{"folder", folder},
-               {"target", plan.target.ToString()},
-               {"streams", plan.streams.size()},
-               {"untuned", untuned},
-               {"operators_on_vta", launches},
-               {"operators_on_host", host},
-               {"bound", plan.graph.binding_options},
-               {"made_up_constants", SyntheticConstantsJson(plan.graph.synthetic_constants)}});
+    PrintJson(
+        {{"folder", folder},
+         {"target", plan.target.ToString()},
+         {"streams", plan.streams.size()},
+         {"untuned", untuned},
+         {"operators_on_vta", launches},
+         {"operators_on_host", host},
+         {"bound", plan.graph.binding_options},
+         {"made_up_constants", report::SyntheticConstantsJson(plan.graph.synthetic_constants)}});
   } else {
     PrintOut("{}: {} ({} untuned) for {} on the VTA, {} on the host\n", folder,
              Counted(std::ssize(plan.streams), "stream"), untuned,
@@ -102,7 +105,8 @@ namespace {
 /// limited.
 void RegisterOpened(const OpenNetwork& opened, CheckProgress& progress) {
   if (opened.vta == nullptr) {
-    RegisterOperators(*opened.network, progress, opened.emulator != nullptr ? kEmulationFactor : 1);
+    session::RegisterOperators(*opened.network, progress,
+                               opened.emulator != nullptr ? kEmulationFactor : 1);
   }
 }
 
@@ -225,15 +229,16 @@ Result<int> DeviceNetwork::Run(const ModelSource& source, bool seeded, const Inp
                       inputs.Make(network.inputs(), vta != nullptr ? "quantized" : "ramp"));
   RegisterOpened(opened, progress);
   if (vta != nullptr) progress.End();  // its operators are not reported one by one
-  TW_ASSIGN_OR_RETURN(auto results, vta != nullptr ? network.Run(values)
-                                                   : RunWithProgress(network, values, progress));
+  TW_ASSIGN_OR_RETURN(auto results, vta != nullptr
+                                        ? network.Run(values)
+                                        : session::RunWithProgress(network, values, progress));
   TW_RETURN_IF_ERROR(outputs.Write(results));
   if (!trace_file_.empty()) TW_RETURN_IF_ERROR(WriteTrace(*opened.plan));
   if (json) {
     Json report;
     if (vta != nullptr) report = report::VtaRunJson(*opened.plan, vta->costs(), kCycleModels);
     report["outputs"] = report::OutputsJson(network.outputs(), results);
-    report["made_up_constants"] = SyntheticConstantsJson(opened.synthetic_constants);
+    report["made_up_constants"] = report::SyntheticConstantsJson(opened.synthetic_constants);
     PrintJson(report);
   } else {
     if (vta != nullptr) WriteText(report::VtaRunText(*opened.plan, vta->costs(), kCycleModels));

@@ -4,7 +4,6 @@
 
 #include "src/base/status.h"
 #include "src/compiler/check/check_process.h"
-#include "src/compiler/run/run.h"
 
 namespace CLI {
 class App;
@@ -27,15 +26,5 @@ struct IsolatedProcess {
   Result<int> Run(const char* command,
                   const std::function<Result<int>(CheckProgress&)>& body) const;
 };
-
-/// Registers the operators of a network before they run. factor: allowed time relative to a
-/// library's.
-void RegisterOperators(const RunnableNetwork& network, CheckProgress& progress,
-                       std::int64_t factor = 1);
-/// Runs the network once. The operators of a GPU's library are not reported, because a run would
-/// have to synchronize after each.
-Result<std::vector<Tensor>> RunWithProgress(const RunnableNetwork& network,
-                                            std::span<const Tensor> inputs,
-                                            CheckProgress& progress);
 
 }  // namespace tilewright::cli

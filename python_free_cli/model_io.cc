@@ -8,15 +8,9 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
-#include "src/base/json.h"
 #include "src/media/tensor_file.h"
 
 namespace tilewright::cli {
-
-Json SyntheticConstantsJson(std::int64_t constants) {
-  if (constants == 0) return nullptr;
-  return {{"count", constants}, {"seed", "name"}};
-}
 
 void DeclareImageOptions(CLI::App& app, ImageOptions& options, CLI::Option* files) {
   app.add_option("--image-fit", options.fit,

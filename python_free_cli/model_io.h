@@ -1,6 +1,5 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -16,9 +15,6 @@ class Option;
 }  // namespace CLI
 
 namespace tilewright::cli {
-
-/// Returns seed and number of synthetic constants for --json; null for none.
-nlohmann::ordered_json SyntheticConstantsJson(std::int64_t constants);
 
 /// Declares `--image-fit`, `--image-mean` and `--image-std`. files: the option that they require.
 void DeclareImageOptions(CLI::App& app, ImageOptions& options, CLI::Option* files);

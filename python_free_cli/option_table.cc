@@ -171,6 +171,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"calibrate", "METHOD", ""},
     {"quantize check", "N", ""},
     {"bound", "BOUND", kCheck},
+    {"score", "COMMAND_LINE", kCheck},
     {"samples", "N", ""},
     {"passes", "PASSES", ""},
     {"print-after", "PASS", ""},

@@ -6,40 +6,30 @@
 #include <utility>
 
 #include "src/base/format_printable.h"
+#include "src/report/terminal/messages.h"
 
 namespace tilewright::session {
 class TextTable;
 }
 
-// The only functions that write to standard output and standard error. External names and messages
-// (models, records, packages, fleets, plugins) pass through Printable, so that they can neither
-// control a terminal nor forge lines.
+// The only functions that write to standard output and, in messages.h, standard error. External
+// names and messages (models, records, packages, fleets, plugins) pass through Printable, so that
+// they can neither control a terminal nor forge lines.
 
 namespace tilewright::cli {
 
 /// Writes to standard output, line breaks included. Throws like fmt::print if the write fails.
 void WriteText(std::string_view text);
-/// Writes to standard error, line breaks included. A failed write is ignored: a lost message must
-/// not end a job.
-void WriteMessage(std::string_view text);
-/// Writes to standard error without escaping, to move the cursor of a terminal; external texts in
-/// it have passed through Printable.
-void WriteToTerminal(std::string_view text);
 
-/// Prints a note of the library as one message on standard error; on a terminal, broken at blanks.
-/// text: from FormatPrintable.
-void PrintNote(const std::string& text);
-/// Drops all later notes but warnings, and the bars of Progress (--quiet).
-void SetQuiet(bool quiet);
-bool IsQuiet();
+using report::IsQuiet;
+using report::PrintErr;
+using report::PrintNote;
+using report::SetQuiet;
+using report::WriteMessage;
 
 template <typename... Args>
 void PrintOut(fmt::format_string<CheckedArgument<Args>...> format, Args&&... args) {
   WriteText(FormatPrintable<Args...>(format, std::forward<Args>(args)...));
-}
-template <typename... Args>
-void PrintErr(fmt::format_string<CheckedArgument<Args>...> format, Args&&... args) {
-  WriteMessage(FormatPrintable<Args...>(format, std::forward<Args>(args)...));
 }
 
 /// Returns a message as printed: a line break before two blanks stays, as in lists that the program

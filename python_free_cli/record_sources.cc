@@ -2,6 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "src/base/files/file.h"
+#include "src/session/user_paths.h"
+
 namespace tilewright::cli {
 
 void DeclareTrust(CLI::App& app, session::TrustOptions& trust) {
@@ -27,8 +30,15 @@ void RecordArguments::Declare(CLI::App& app, const std::string& accept_default) 
                  "Cost model for tasks without a record, or none (default: the shipped one)");
   app.add_option("--prefer", prefer,
                  "Choose records by another metric, such as dram_bytes, or within a limit: "
-                 "cycles,dram_bytes<=15.3MB");
+                 "cycles,dram_bytes<=15.3MB; or number formats of an earlier `optimize`: "
+                 "seconds,sqnr>=40");
   DeclareTrust(app, trust);
+}
+
+Result<std::vector<std::string>> StoresToRead(const session::RecordSources& sources) {
+  if (!sources.stores.empty()) return sources.stores;
+  TW_ASSIGN_OR_RETURN(const std::string own, session::UserStorePath(/*make_folder=*/false));
+  return FileExists(own) ? std::vector<std::string>{own} : std::vector<std::string>();
 }
 
 }  // namespace tilewright::cli

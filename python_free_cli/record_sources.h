@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "src/session/record_sources.h"
 
@@ -17,5 +18,9 @@ void DeclareTrust(CLI::App& app, session::TrustOptions& trust);
 struct RecordArguments : session::RecordSources {
   void Declare(CLI::App& app, const std::string& accept_default);
 };
+
+/// Returns the paths of the stores that these sources read: the given ones, else the user's own if
+/// it exists. Errors: those of session::UserStorePath.
+Result<std::vector<std::string>> StoresToRead(const session::RecordSources& sources);
 
 }  // namespace tilewright::cli

@@ -6,7 +6,6 @@
 #include <sodium.h>
 
 #include <algorithm>
-#include <array>
 
 #include "records/validation/digest.h"
 #include "records/validation/rules.h"

@@ -3,7 +3,6 @@
 
 #include "records/merge.h"
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <filesystem>
@@ -12,7 +11,6 @@
 #include "records/copy.h"
 #include "records/image.h"
 #include "records/maintenance.h"
-#include "records/network_file_system.h"
 #include "records/schema.h"
 #include "records/store.h"
 #include "records/validation/row_validator.h"

@@ -1,8 +1,5 @@
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "records/copy.h"
 #include "records/image.h"
 #include "records/maintenance.h"

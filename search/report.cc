@@ -2,8 +2,6 @@
 
 #include "search/report.h"
 
-#include <algorithm>
-
 #include "src/base/json.h"
 
 namespace tilewright::search {
@@ -69,10 +67,6 @@ double TuneReport::best_network_seconds() const { return TimesOfNetwork(tasks).b
 
 bool IsWorse(const TaskReport& task) {
   return task.earlier_best_seconds > 0 && task.best_seconds > kWorse * task.earlier_best_seconds;
-}
-
-std::string TieText(std::size_t ties) {
-  return ties == 0 ? std::string() : "tie of " + std::to_string(ties + 1);
 }
 
 std::string ToJson(const TuneReport& report) {

@@ -90,10 +90,6 @@ NetworkTimes TimesOfNetwork(const std::vector<TaskReport>& tasks);
 /// measurement.
 bool IsWorse(const TaskReport& task);
 
-/// Returns "tie of 3" for the winner and the configs that are indistinguishable from it; empty
-/// without ties.
-std::string TieText(std::size_t ties);
-
 /// Formats the report as one line of JSON:
 /// {"metric","trials","wall_seconds","trials_per_second","idle_share",…,"tasks":
 /// [{"key","default_seconds","best_seconds","trials","failures":{reason:count},…}]}. With another

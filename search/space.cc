@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <string_view>
 
 #include "search/point_set.h"
 #include "search/tuner.h"

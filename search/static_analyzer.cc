@@ -4,7 +4,6 @@
 
 #include "cost_model/device_features.h"
 #include "src/templates/open/open_template.h"
-#include "src/templates/vta/vta_target.h"
 
 namespace tilewright::search {
 namespace {

@@ -10,10 +10,10 @@ void DisplayArguments::Declare(CLI::App& app) {
       ->capture_default_str();
 }
 
-ColorMode DisplayArguments::mode() const {
-  return color == "always"  ? ColorMode::kAlways
-         : color == "never" ? ColorMode::kNever
-                            : ColorMode::kAuto;
+report::ColorMode DisplayArguments::mode() const {
+  return color == "always"  ? report::ColorMode::kAlways
+         : color == "never" ? report::ColorMode::kNever
+                            : report::ColorMode::kAuto;
 }
 
 }  // namespace tilewright::cli

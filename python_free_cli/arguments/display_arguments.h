@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "python_free_cli/terminal.h"
+#include "src/report/terminal/live_lines.h"
 
 namespace CLI {
 class App;
@@ -15,7 +15,7 @@ struct DisplayArguments {
   std::string color = "auto";
 
   void Declare(CLI::App& app);
-  ColorMode mode() const;
+  report::ColorMode mode() const;
 };
 
 }  // namespace tilewright::cli

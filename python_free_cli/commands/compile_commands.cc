@@ -8,6 +8,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "python_free_cli/arguments/command_line.h"
 #include "python_free_cli/arguments/device_argument.h"
@@ -20,9 +21,7 @@
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/model_source.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/progress.h"
 #include "python_free_cli/record_sources.h"
-#include "python_free_cli/tune_display.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
@@ -31,7 +30,11 @@
 #include "src/compiler/bundle.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
+#include "src/optimize/stored_search.h"
 #include "src/report/machine_peaks.h"
+#include "src/report/networks/compiled.h"
+#include "src/report/terminal/progress.h"
+#include "src/session/compare/network_progress.h"
 #include "src/session/format.h"
 #include "src/session/imported/hint.h"
 #include "src/session/imported/times.h"
@@ -39,7 +42,6 @@
 #include "src/session/model.h"
 #include "src/session/session.h"
 #include "src/session/tasks.h"
-#include "src/session/text_table.h"
 #include "src/target/device.h"
 #include "src/target/short_target.h"
 #include "src/templates/device.h"
@@ -128,6 +130,15 @@ class CompileCommand final : public Command {
     }
     TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange());
     TW_ASSIGN_OR_RETURN(auto sources, model_.Sources(file_));
+    std::string formats;  // preference among number formats, not among records
+    if (optimize::NamesOutputError(sources_.prefer)) {
+      if (range || sources.size() > 1 || sources_.rule != "own" ||
+          !DeviceTraitsOf(target).machine_code) {
+        return InvalidArgument("--prefer " + sources_.prefer +
+                               ": number formats are chosen for one shape on a CPU, by --rule own");
+      }
+      formats = std::exchange(sources_.prefer, "");
+    }
     TW_ASSIGN_OR_RETURN(const auto prefer, sources_.Preferred(target));
     if (sources.size() > 1 && prefer.has_value() && !prefer->limited.empty()) {
       return InvalidArgument(
@@ -138,6 +149,12 @@ class CompileCommand final : public Command {
     TW_ASSIGN_OR_RETURN(auto order, session.Prepare(sources.front()));
     const std::int64_t synthetic_constants = order.graph.synthetic_constants;
     const std::vector<std::string> binding_options = order.graph.binding_options;
+    if (!formats.empty()) {
+      TW_ASSIGN_OR_RETURN(const auto stores, StoresToRead(sources_));
+      TW_ASSIGN_OR_RETURN(auto choice, optimize::ChooseStored(order, stores, formats));
+      PrintNote(FormatPrintable("formats: {}", choice.ToString()));
+      order.graph = std::move(choice.graph);
+    }
     CompileOptions& options = order.options;
     options.on_miss = on_miss;
     options.build_threads = build_threads_;
@@ -147,7 +164,7 @@ class CompileCommand final : public Command {
                     : verify_ == "none" ? CheckLevel::kNone
                                         : CheckLevel::kSample;
     const bool bundle = format_ == "bundle";
-    WorkProgress progress("compile");
+    report::WorkProgress progress("compile");
     progress.Set(0, 0, "plan");
     options.progress = [&progress](std::string_view stage, std::size_t done, std::size_t total) {
       if (stage == "check") return progress.Stop();  // another process performs the check
@@ -177,7 +194,7 @@ class CompileCommand final : public Command {
     if (sources_.rule == "own" && order.catalog != nullptr) {
       TW_RETURN_IF_ERROR(NoteImported(*model, target, *order.catalog));
     }
-    if (options.check != CheckLevel::kNone) PrintUnchecked(model->check);
+    if (options.check != CheckLevel::kNone) report::NoteUnchecked(model->check, PrintNote);
     const auto imported = std::ranges::count_if(model->operators, &OperatorReport::imported);
     if (options.autotvm.has_value()) {
       PrintNote(Counted(imported, "operator") + " with configs of imported records, verified here");
@@ -187,7 +204,7 @@ class CompileCommand final : public Command {
       TW_ASSIGN_OR_RETURN(comparison, CompareWithDefaults(*model, graphs.front(), options));
     }
     if (json_) {
-      Json report = ReportOf(*model);
+      Json report = report::CompiledJson(*model);
       if (imported > 0) report["imported_records"] = comparison;
       if (model->variants.empty()) report["bound"] = binding_options;
       for (const CompiledModel& set : model->variants) {
@@ -195,38 +212,11 @@ class CompileCommand final : public Command {
                                   {"bound", set.binding_options},
                                   {"operators", set.operators.size()}});
       }
-      report["made_up_constants"] = SyntheticConstantsJson(synthetic_constants);
-      report["check"] = CheckOf(model->check, verify_);
+      report["made_up_constants"] = report::SyntheticConstantsJson(synthetic_constants);
+      report["check"] = report::CompileCheckJson(model->check, verify_);
       PrintJson(report);
     } else {
-      const std::size_t untuned = model->untuned().size();
-      if (!model->variants.empty())
-        PrintOut("{}\n", Counted(std::ssize(model->variants), "shape variant"));
-      PrintWrapped(fmt::format(
-          "{}: {}, {}, {}, {:.1f} MB constants, {:.1f} MB memory, {} untuned; planned "
-          "in {:.1f} s, built in {:.1f} s",
-          Printable(output_), Counted(std::ssize(model->operators), "operator"),
-          Counted(model->kernels, "kernel"), Counted(model->transforms, "layout change"),
-          1e-6 * static_cast<double>(model->constant_bytes),
-          1e-6 * static_cast<double>(model->arena_bytes), untuned, model->plan_seconds,
-          model->build_seconds + model->link_seconds));
-      if (const LayoutReport& layouts = model->layouts; layouts.changed > 0) {
-        PrintWrapped(fmt::format(
-            "layouts: {} of {} with a choice {} in another one than that of the largest input or "
-            "preferred kernel; estimated {:.1f} % less time ({})",
-            layouts.changed, Counted(layouts.choices, "operator"),
-            layouts.changed == 1 ? "works" : "work",
-            100 * (1 - layouts.seconds / layouts.rule_seconds),
-            layouts.exact ? "the least there is" : "a bounded search"));
-      }
-      if (model->check.ran) {
-        PrintWrapped(
-            fmt::format("checked in {:.1f} s: all results are written, {} of {} compared with the "
-                        "reference, {}",
-                        model->check.seconds, model->check.compared,
-                        Counted(model->check.operators, "operator"),
-                        Counted(model->check.elements, "element")));
-      }
+      WriteText(report::CompiledText(*model, output_));
     }
     return kExitDone;
   }
@@ -337,83 +327,6 @@ class CompileCommand final : public Command {
     return graphs;
   }
 
-  /// Prints the unchecked operators to standard error; --json contains the complete lists.
-  static void PrintUnchecked(const CompileCheck& check) {
-    constexpr std::size_t kMaxNamed = 5;
-    if (!check.ran) {
-      PrintNote(FormatPrintable("not run here and compared with nothing: {}{}", check.not_run,
-                                check.not_proved.empty()
-                                    ? "; by their code all kernels write all of their results"
-                                    : ""));
-    }
-    const auto list = [&](const char* what, const std::vector<std::string>& names) {
-      if (names.empty()) return;
-      const std::size_t named = std::min(names.size(), kMaxNamed);
-      std::string text;
-      for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + names[i];
-      if (names.size() > named) text += fmt::format(" and {} more", names.size() - named);
-      PrintNote(FormatPrintable("{}: {}", what, text));
-    };
-    std::vector<std::string> not_compared;
-    for (const auto& [value, reason] : check.not_compared) {
-      if (check.ran) not_compared.push_back(value + ": " + reason);
-    }
-    list("not compared with the reference", not_compared);
-    list("not proved to write all of the result", check.not_proved);
-  }
-
-  static Json CheckOf(const CompileCheck& check, const std::string& level) {
-    Json not_compared = Json::array();
-    for (const auto& [value, reason] : check.not_compared) {
-      not_compared.push_back({{"operator", value}, {"reason", reason}});
-    }
-    return {{"level", level},
-            {"ran", check.ran},
-            {"not_run", check.not_run},
-            {"operators", check.operators},
-            {"compared", check.compared},
-            {"elements", check.elements},
-            {"seconds", check.seconds},
-            {"not_compared", std::move(not_compared)},
-            {"not_proved", check.not_proved}};
-  }
-
-  static Json ReportOf(const CompiledModel& model) {
-    Json operators = Json::array();
-    for (const OperatorReport& op : model.operators) {
-      operators.push_back({{"value", op.value},
-                           {"op", op.op},
-                           {"kernel", op.kernel},
-                           {"task", op.workload_key},
-                           {"template", op.template_key},
-                           {"config", op.config},
-                           {"tuned", op.tuned},
-                           {"imported", op.imported},
-                           {"verified", op.verified},
-                           {"answer", std::string(records::AnswerLevelName(op.answer))},
-                           {"source", op.source},
-                           {"layout", op.layout},
-                           {"explanation", op.explanation},
-                           {"passed_over", op.skipped_record},
-                           {"macs", op.macs},
-                           {"bytes", op.bytes}});
-      if (op.max_abs_error) operators.back()["max_abs_error"] = *op.max_abs_error;
-    }
-    return {{"library", model.library_path},
-            {"kernels", model.kernels},
-            {"layout_changes", model.transforms},
-            {"arena_bytes", model.arena_bytes},
-            {"constant_bytes", model.constant_bytes},
-            {"untuned", model.untuned().size()},
-            {"layouts",
-             {{"choices", model.layouts.choices},
-              {"changed", model.layouts.changed},
-              {"rule_seconds", model.layouts.rule_seconds},
-              {"seconds", model.layouts.seconds},
-              {"exact", model.layouts.exact}}},
-            {"operators", std::move(operators)}};
-  }
-
   const CLI::App* app_ = nullptr;
   std::string file_, output_, name_, runtime_;
   std::string format_ = "so";
@@ -519,81 +432,14 @@ class BenchCommand final : public Command {
       const auto target = Target::Parse(model.target());
       options.peaks = target.ok() ? report::PeaksHere(*target) : MeasurePeaks();
     }
-    RegisterOperators(model, progress);
-    const auto first = RunWithProgress(model, inputs, progress);  // no progress in measured runs
+    session::RegisterOperators(model, progress);
+    const auto first =
+        session::RunWithProgress(model, inputs, progress);  // no progress in measured runs
     TW_RETURN_IF_ERROR(first);
     TW_ASSIGN_OR_RETURN(auto report, Bench(model, inputs, options));
-    if (json_) {
-      Json rows = Json::array();
-      for (const BenchReport::Row& row : report.rows) {
-        rows.push_back({{"value", row.value},
-                        {"op", row.op},
-                        {"layout", row.layout},
-                        {"seconds", row.seconds},
-                        {"macs", row.macs},
-                        {"bytes", row.bytes},
-                        {"roofline_share", row.roofline_share}});
-      }
-      PrintJson({{"model", model.name()},
-                 {"threads", report.threads},
-                 {"operators_seconds", report.operators_seconds},
-                 {"between_operators_seconds", report.total_seconds - report.operators_seconds},
-                 {"total_seconds", report.total_seconds},
-                 {"least_seconds", report.min_seconds},
-                 {"gflops", report.gflops()},
-                 {"roofline_share", report.roofline_share},
-                 {"rounds", report.rounds},
-                 {"made_up_constants", SyntheticConstantsJson(model.synthetic_constants())},
-                 {"operators", rows}});
-      return kExitDone;
-    }
-    session::TextTable table({{"value", false, 16},
-                              {"operator", false, 16},
-                              {"layout"},
-                              {"time", true},
-                              {"GFLOP/s", true},
-                              {"roofl.", true}});
-    for (const BenchReport::Row& row : report.rows) {
-      const double gflops =
-          row.seconds > 0 ? 2e-9 * static_cast<double>(row.macs) / row.seconds : 0;
-      table.AddRow({Printable(row.value), Printable(row.op), Printable(row.layout),
-                    session::ShortSeconds(row.seconds),
-                    row.macs > 0 ? fmt::format("{:.1f}", gflops) : "-",
-                    session::RooflineShareText(row.roofline_share, 1)});
-    }
-    PrintTable(table);
-    PrintOut("{}\n", BenchSumText(report));
-    PrintOut("{}: {} per run (fastest {}), {}, {:.1f} GFLOP/s, {}\n", model.name(),
-             session::ShortSeconds(report.total_seconds), session::ShortSeconds(report.min_seconds),
-             model.on_gpu()
-                 ? "tensors copied there and back"
-                 : fmt::format("{}, {:.1f} % of roofline", Counted(report.threads, "thread"),
-                               100 * report.roofline_share),
-             report.gflops(), Counted(report.rounds, "run"));
+    json_ ? PrintJson(report::BenchJson(model.name(), report, model.synthetic_constants()))
+          : WriteText(report::BenchText(model.name(), model.on_gpu(), report, OutputColumns()));
     return kExitDone;
-  }
-
-  /// Explains the difference between the sum of the operators and the time of a run.
-  static std::string BenchSumText(const BenchReport& report) {
-    const double between = report.total_seconds - report.operators_seconds;
-    const std::string sum =
-        "sum of the operators " + session::ShortSeconds(report.operators_seconds) + ", ";
-    if (report.min_seconds < report.operators_seconds && between > 0) {
-      return sum + "total " + session::ShortSeconds(report.total_seconds) +
-             "; runs were disturbed: the fastest took less than the sum";
-    }
-    constexpr double kVisible = 0.01;  // of the total
-    if (between < 0 && -between < kVisible * report.total_seconds) {
-      return sum + "total " + session::ShortSeconds(report.total_seconds);
-    }
-    if (between >= 0) {
-      return sum + "between operators (copies of inputs and outputs, starting threads) " +
-             session::ShortSeconds(between) + ", total " +
-             session::ShortSeconds(report.total_seconds);
-    }
-    return sum + "which is " + session::ShortSeconds(-between) + " more than the total of " +
-           session::ShortSeconds(report.total_seconds) +
-           ": operators are timed in runs of their own, with a clock read after each";
   }
 
   std::string library_;

@@ -12,12 +12,9 @@
 #include "python_free_cli/arguments/reject_options.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/progress.h"
-#include "python_free_cli/tune_display.h"
 #include "records/autotvm/export.h"
 #include "records/autotvm/import.h"
-#include "records/exchange/t4_export.h"
-#include "records/imported.h"
+#include "records/exchange/t4_files.h"
 #include "src/base/files/file.h"
 #include "src/base/files/file_kind.h"
 #include "src/base/files/locked_temp_dir.h"
@@ -26,132 +23,19 @@
 #include "src/base/printable.h"
 #include "src/base/shell/quote.h"
 #include "src/base/text/plural.h"
-#include "src/session/format.h"
+#include "src/report/store/exchange.h"
+#include "src/report/terminal/progress.h"
 #include "src/session/open_task.h"
 #include "src/session/user_paths.h"
-#include "src/space/exchange/cachefile.h"
-#include "src/space/exchange/gzip.h"
 
 namespace tilewright::cli {
 namespace {
-
-constexpr std::size_t kShownRefusals = 20;
-
-Json FileJson(const records::ImportedFile& file) {
-  Json refused = Json::array();
-  for (const records::RefusedLine& line : file.refused) {
-    refused.push_back({{"line", line.line}, {"reason", line.reason}});
-  }
-  Json agreement = Json::object();
-  for (std::size_t i = 0; i < file.agreement.size(); ++i) {
-    const auto kind = static_cast<records::AutotvmAgreement>(i);
-    agreement[std::string(records::AutotvmAgreementName(kind))] = file.agreement[i];
-  }
-  Json flags = Json::object();
-  for (std::size_t bit = 0; bit < file.flags.size(); ++bit) {
-    for (std::string_view name : records::ImportedFlagNames(std::int64_t{1} << bit)) {
-      flags[std::string(name)] = file.flags[bit];
-    }
-  }
-  return {{"file", file.file},
-          {"package", file.package},
-          {"lines", file.lines},
-          {"comments", file.comments},
-          {"blank", file.blank},
-          {"records", file.records},
-          {"imported", file.imported},
-          {"duplicates", file.duplicates},
-          {"other_targets", file.other_targets},
-          {"refused_count", file.refused_count},
-          {"refused", std::move(refused)},
-          {"index_agreement", std::move(agreement)},
-          {"flags", std::move(flags)}};
-}
-
-void PrintFile(const records::ImportedFile& file, bool dry_run) {
-  PrintWrapped(Printable(file.file) +
-               fmt::format(": {}, {}: {} {}imported, {}{}, {} refused", Counted(file.lines, "line"),
-                           Counted(file.records, "record"), file.imported,
-                           dry_run ? "would be " : "", Counted(file.duplicates, "duplicate"),
-                           file.other_targets > 0
-                               ? fmt::format(", {} of other targets", file.other_targets)
-                               : "",
-                           file.refused_count));
-  const auto edited = file.agreement[static_cast<std::size_t>(records::AutotvmAgreement::kEdited)];
-  const auto outside =
-      file.agreement[static_cast<std::size_t>(records::AutotvmAgreement::kOutside)];
-  const auto unknown =
-      file.agreement[static_cast<std::size_t>(records::AutotvmAgreement::kUnknown)];
-  if (edited > 0) PrintOut("  {:>6} edited by hand: the values count, not the index\n", edited);
-  if (outside > 0) PrintOut("  {:>6} outside the template's space\n", outside);
-  if (unknown > 0) PrintOut("  {:>6} of templates whose space is not known\n", unknown);
-  for (std::size_t bit = 0; bit < file.flags.size(); ++bit) {
-    if (file.flags[bit] == 0) continue;
-    for (std::string_view name : records::ImportedFlagNames(std::int64_t{1} << bit)) {
-      PrintOut("  {:>6} {}: {}\n", file.flags[bit], name, records::ImportedFlagText(name));
-    }
-  }
-}
-
-void PrintRefusals(const records::ImportedFile& file) {
-  for (std::size_t i = 0; i < std::min(kShownRefusals, file.refused.size()); ++i) {
-    PrintErr("{}:{}: refused: {}\n", file.file, file.refused[i].line, file.refused[i].reason);
-  }
-  if (file.refused_count > static_cast<std::int64_t>(kShownRefusals)) {
-    PrintErr("{}: {} refused; --json lists them\n", file.file,
-             Counted(file.refused_count - static_cast<std::int64_t>(kShownRefusals), "more line"));
-  }
-}
-
-/// Prints, for --best, the tasks whose best record cannot be exported.
-void PrintSkippedWinners(const std::vector<records::AutotvmSkippedWinner>& winners) {
-  for (std::size_t i = 0; i < std::min(kShownRefusals, winners.size()); ++i) {
-    const records::AutotvmSkippedWinner& winner = winners[i];
-    auto workload = Workload::Parse(winner.workload_key);
-    PrintErr("not the best: {}: the best is left out ({}, {}); {}\n",
-             workload.ok() ? session::ShortName(*workload) : Printable(winner.workload_key),
-             session::ShortSeconds(winner.seconds), winner.reason,
-             winner.written_seconds > 0
-                 ? fmt::format("written is the fastest that AutoTVM can take, {:.2f} times as slow",
-                               winner.written_seconds / winner.seconds)
-                 : "nothing is written for this task");
-  }
-  if (winners.size() > kShownRefusals) {
-    PrintErr("and {}; --json lists them\n",
-             Counted(static_cast<std::int64_t>(winners.size() - kShownRefusals), "more task"));
-  }
-}
-
-const char* FileEnding(const std::string& format) {
-  if (format == "t1") return ".T1.json";
-  return format == "t4" ? ".T4.json.gz" : ".cachefile.json.gz";
-}
 
 void RemoveStore(const std::string& path) {
   for (const char* suffix : {"", "-wal", "-shm"}) {
     std::error_code ignored;
     std::filesystem::remove(path + suffix, ignored);
   }
-}
-
-/// Returns a space in a format: the contents of its file.
-Result<std::string> ExportedText(const records::T4Space& space, const std::string& format) {
-  if (format == "t4") return space.file.ToString();
-  if (format == "t1") {
-    if (!space.t1.empty()) return space.t1;
-    return InvalidArgument(space.name + ": only tasks of programs have a T1 file");
-  }
-  TW_ASSIGN_OR_RETURN(const CacheFile cache, ToCacheFile(space.file));
-  return cache.ToString();
-}
-
-/// Returns the words that an import prints about records, each with its meaning.
-std::string FlagsHelp() {
-  std::string text = "Words about imported records:\n";
-  for (const std::string_view name : records::ImportedFlagNames(-1)) {
-    text += fmt::format("  {:<17}{}\n", name, records::ImportedFlagText(name));
-  }
-  return text;
 }
 
 }  // namespace
@@ -181,7 +65,7 @@ void ExchangeCommands::Declare(CLI::App& records) {
   in->add_flag("--dry-run", dry_run_, "Only print what would be imported");
   in->add_flag("--json", json_, "Print JSON");
   in->callback([this] { subcommand_ = "import"; });
-  in->footer(std::string("Examples:\n") + Examples() + FlagsHelp());
+  in->footer(std::string("Examples:\n") + Examples() + report::ImportFlagsText());
   CLI::App* out = records.add_subcommand(
       "export", "Export records as an AutoTVM log, as T4 files, or as those of other tuners");
   out->add_option("--format", format_,
@@ -303,47 +187,27 @@ Result<int> ExchangeCommands::ImportT4Files(const search::StrategyRegistry& stra
   TW_ASSIGN_OR_RETURN(std::string path, StoreAmongFiles());
   std::optional<LockedTempDir> scratch;
   if (path.empty() && !dry_run_) {
-    TW_ASSIGN_OR_RETURN(path, DefaultStorePath(true));
+    TW_ASSIGN_OR_RETURN(path, session::UserStorePath(true));
   }
   if (dry_run_) {  // it neither makes nor changes a store
     TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-dry-run"));
     scratch.emplace(std::move(folder));
     path = scratch->path() + "/records.db";
   }
-  // Of several files none is imported if one is refused.
-  records::T4ImportOptions first = t4_;
-  first.dry_run = dry_run_ || files_.size() > 1;
+  t4_.dry_run = dry_run_;
   const bool is_new = !FileExists(path);
   auto store = records::Store::Open(path, records::Store::Mode::kReadWrite);
   TW_RETURN_IF_ERROR(store);
-  std::vector<records::T4Import> imports;
-  for (const std::string& file : files_) {
-    auto import = records::ImportT4(*store, file, first);
-    if (!import.ok()) {
-      store = NotFound("closed");
-      if (is_new && !dry_run_) RemoveStore(path);
-      return import.status();
-    }
-    imports.push_back(*std::move(import));
+  const auto imports = records::ImportT4Files(*store, files_, t4_);
+  if (!imports.ok()) {
+    store = NotFound("closed");
+    if (is_new && !dry_run_) RemoveStore(path);
+    return imports.status();
   }
   Json list = Json::array();
   for (std::size_t i = 0; i < files_.size(); ++i) {
-    const std::string& file = files_[i];
-    records::T4Import& done = imports[i];
-    if (first.dry_run && !dry_run_) {
-      TW_ASSIGN_OR_RETURN(done, records::ImportT4(*store, file, t4_));
-    }
-    list.push_back({{"file", file},
-                    {"task", done.task},
-                    {"device", done.device},
-                    {"results", done.results},
-                    {"failed", done.failed},
-                    {"imported", done.imported}});
-    if (json_) continue;
-    PrintWrapped(Printable(file) + ": " + Counted(done.results, "result") + " of " + done.name +
-                 " on " + Printable(done.device) +
-                 fmt::format(", {} failed: {} {}imported", done.failed, done.imported,
-                             dry_run_ ? "would be " : ""));
+    list.push_back(report::T4ImportJson(files_[i], (*imports)[i]));
+    if (!json_) WriteText(report::T4ImportText(files_[i], (*imports)[i], dry_run_));
   }
   if (json_) PrintJson({{"files", std::move(list)}});
   return kExitDone;
@@ -361,7 +225,7 @@ Result<int> ExchangeCommands::Import(const search::StrategyRegistry& strategies)
   TW_RETURN_IF_ERROR(CheckLogs(files_));
   std::optional<LockedTempDir> scratch;
   if (path.empty()) {
-    TW_ASSIGN_OR_RETURN(path, DefaultStorePath(!dry_run_));
+    TW_ASSIGN_OR_RETURN(path, session::UserStorePath(!dry_run_));
   }
   const bool new_store = !FileExists(path);
   if (dry_run_ && !FileExists(path)) {  // a dry run creates no store
@@ -374,7 +238,7 @@ Result<int> ExchangeCommands::Import(const search::StrategyRegistry& strategies)
   records::ImportOptions options;
   options.target = target_;
   options.dry_run = dry_run_;
-  WorkProgress progress("import");
+  report::WorkProgress progress("import");
   options.progress = [&progress](const records::ImportedFile& file) {
     progress.Set(static_cast<double>(file.lines), 0, "lines of " + file.file);
   };
@@ -389,17 +253,10 @@ Result<int> ExchangeCommands::Import(const search::StrategyRegistry& strategies)
   std::int64_t imported = 0, refused = 0;
   for (const records::ImportedFile& file : *files) {
     refused += file.refused_count;
-    list.push_back(FileJson(file));
+    list.push_back(report::ImportedFileJson(file));
     imported += file.imported + file.duplicates;
-    if (file.IsNoLog()) {
-      PrintErr(
-          "{}: not an AutoTVM log: line {}: {}; expected lines {{\"input\": …, \"config\": …, "
-          "\"result\": …}}\n",
-          file.file, file.refused.front().line, file.refused.front().reason);
-      continue;
-    }
-    if (!json_) PrintFile(file, dry_run_);
-    PrintRefusals(file);
+    if (!json_ && !file.IsNoLog()) WriteText(report::ImportedFileText(file, dry_run_));
+    WriteMessage(report::ImportRefusalsText(file));
   }
   if (json_) PrintJson({{"files", std::move(list)}});
   if (imported == 0) {
@@ -418,49 +275,15 @@ Result<int> ExchangeCommands::ExportT4(const TemplateRegistry& templates) {
   TW_ASSIGN_OR_RETURN(const auto store,
                       records::Store::Open(path, records::Store::Mode::kReadOnly));
   TW_ASSIGN_OR_RETURN(const auto exported, records::ExportT4(templates, store, selection));
-  const bool folder = output_.ends_with('/') || std::filesystem::is_directory(output_);
-  if (exported.spaces.size() > 1 && !folder) {
-    return InvalidArgument(Counted(std::ssize(exported.spaces), "file") +
-                           ", one for each task and template: expected --output FOLDER/ (with the "
-                           "slash) or one --task");
-  }
-  if (folder && !exported.spaces.empty()) {
-    std::error_code failed;
-    std::filesystem::create_directories(output_, failed);
-    if (failed) return Unavailable(output_ + ": cannot be made: " + failed.message());
-  }
-  for (const records::T4Space& space : exported.spaces) {
-    TW_ASSIGN_OR_RETURN(const std::string text, ExportedText(space, format_));
-    if (folder) {
-      const std::filesystem::path file =
-          std::filesystem::path(output_) / (space.name + FileEnding(format_));
-      TW_RETURN_IF_ERROR(WriteMaybeGzip(file.string(), text));
-    } else if (!output_.empty()) {
-      TW_RETURN_IF_ERROR(WriteMaybeGzip(output_, text));
-    } else {
-      TW_RETURN_IF_ERROR(WriteOutput("", [&](const TextSink& sink) { return sink(text); }));
-    }
-  }
-  Json left = Json::object();
-  for (const auto& [reason, count] : exported.left) left[reason] = count;
-  if (json_) {
-    PrintErr("{}\n", DumpJson({{"files", exported.spaces.size()},
-                               {"trials", exported.trials},
-                               {"reduced", exported.reduced},
-                               {"left_out", std::move(left)}}));
+  if (output_.empty() && exported.spaces.size() == 1) {
+    TW_ASSIGN_OR_RETURN(const std::string text,
+                        records::T4FileText(exported.spaces.front(), format_));
+    TW_RETURN_IF_ERROR(WriteOutput("", [&](const TextSink& sink) { return sink(text); }));
   } else {
-    if (exported.reduced > 0) {
-      PrintErr(
-          "  {:>6} {} without the further members of the file that it was imported from: the log "
-          "of that import is not in this store\n",
-          exported.reduced, NounFor(exported.reduced, "result"));
-    }
-    PrintErr("{} of {} written\n", Counted(exported.trials, "result"),
-             Counted(std::ssize(exported.spaces), "task"));
-    for (const auto& [reason, count] : exported.left) {
-      PrintErr("  {:>6} {} left out: {}\n", count, NounFor(count, "trial"), reason);
-    }
+    TW_RETURN_IF_ERROR(records::WriteT4Files(exported, format_, output_));
   }
+  WriteMessage(json_ ? DumpJson(report::T4ExportJson(exported)) + "\n"
+                     : report::T4ExportText(exported));
   return exported.trials > 0 ? kExitDone : kExitFailed;
 }
 
@@ -490,21 +313,7 @@ Result<int> ExchangeCommands::Export(const TemplateRegistry& templates) {
   if (!nothing) TW_RETURN_IF_ERROR(written);
   if (written.ok() && !finished) return kExitDone;  // the reader of a pipe (| head) has enough
   if (json_) {
-    Json left = Json::object();
-    for (const auto& [reason, count] : exported.left) left[reason] = count;
-    Json winners = Json::array();
-    for (const records::AutotvmSkippedWinner& winner : exported.skipped_winners) {
-      winners.push_back({{"workload", winner.workload_key},
-                         {"target", winner.target},
-                         {"template", winner.template_key},
-                         {"seconds", winner.seconds},
-                         {"reason", winner.reason},
-                         {"written_seconds", winner.written_seconds}});
-    }
-    PrintErr("{}\n", DumpJson({{"imported", exported.imported},
-                               {"trials", exported.trials},
-                               {"left_winners", std::move(winners)},
-                               {"left_out", std::move(left)}}));
+    PrintErr("{}\n", DumpJson(report::AutotvmExportJson(exported)));
     return nothing ? kExitFailed : kExitDone;
   }
   if (!nothing)
@@ -516,10 +325,7 @@ Result<int> ExchangeCommands::Export(const TemplateRegistry& templates) {
                                      : "no record has this --target and --task",
              ShellWord(path));
   }
-  for (const auto& [reason, count] : exported.left) {
-    PrintErr("  {:>6} {} left out: {}\n", count, NounFor(count, best_ ? "task" : "trial"), reason);
-  }
-  PrintSkippedWinners(exported.skipped_winners);
+  WriteMessage(report::AutotvmLeftText(exported, best_));
   return nothing ? kExitFailed : kExitDone;
 }
 

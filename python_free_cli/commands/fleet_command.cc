@@ -2,26 +2,20 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <filesystem>
-#include <map>
 
-#include "measure/fleet/device_registry.h"
+#include "measure/fleet/admin/address.h"
+#include "measure/fleet/admin/control.h"
+#include "measure/fleet/admin/status.h"
 #include "measure/fleet/setup/fleet_folder.h"
-#include "measure/fleet/wire.h"
-#include "python_free_cli/arguments/fleet_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/print.h"
-#include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
-#include "src/base/printable.h"
-#include "src/base/strings.h"
-#include "src/base/text/plural.h"
+#include "src/report/fleet/fleet.h"
 
 namespace tilewright::cli {
 namespace {
@@ -29,192 +23,6 @@ namespace {
 namespace fleet = measure::fleet;
 
 constexpr const char* kServer = "/usr/sbin/nats-server";
-
-const char* StateName(fleet::DeviceState state) {
-  switch (state) {
-    case fleet::DeviceState::kDraining:
-      return "draining";
-    case fleet::DeviceState::kQuarantined:
-      return "quarantined";
-    default:
-      return "ready";
-  }
-}
-
-/// Messages received in a few seconds.
-struct Seen {
-  struct Device {
-    std::string device_class;
-    fleet::Announcement first, last;
-    double first_at = 0, last_at = 0;
-  };
-  struct Job {
-    std::string device_class;
-    fleet::JobAnnouncement first, last;
-    double first_at = 0, last_at = 0;
-  };
-  std::map<std::string, Device> devices;
-  std::map<std::string, Job> jobs;
-  std::vector<std::string> others;  // of another version
-  bool builders = false;            // a worker builds for other machines
-};
-
-Seen Listen(fleet::Broker& broker, double seconds) {
-  Seen seen;
-  SystemClock clock;
-  (void)broker.Publish(fleet::kDiscoverySubject, "");
-  // A rate needs two announcements of a device, which are sent every two seconds. A second request
-  // near the end yields the second one.
-  constexpr double kAnswerSeconds = 0.4;
-  constexpr std::size_t kMaxOthers = 100;
-  const double until = clock.MonotonicSeconds() + seconds;
-  double ask_at = until - std::min(kAnswerSeconds, seconds / 2);
-  while (clock.MonotonicSeconds() < until) {
-    if (clock.MonotonicSeconds() >= ask_at) {
-      (void)broker.Publish(fleet::kDiscoverySubject, "");
-      ask_at = until;
-    }
-    const auto incoming = broker.Next(std::max(0.0, ask_at - clock.MonotonicSeconds()));
-    if (!incoming || incoming->kind != fleet::BrokerEvent::Kind::kMessage) continue;
-    if (!fleet::HasNames(incoming->subject)) continue;
-    const double now = clock.MonotonicSeconds();
-    const std::string device_class(fleet::SubjectToken(incoming->subject, 2));
-    if (incoming->subject.starts_with("tw.here.")) {
-      const std::string name = fleet::SenderOf(incoming->subject).ToString();
-      auto announcement = fleet::DecodeAnnouncement(incoming->payload);
-      if (!announcement.ok()) {
-        const std::string other = name + ": " + announcement.status().message();
-        const bool more = seen.others.size() < kMaxOthers;
-        if (more && std::ranges::find(seen.others, other) == seen.others.end())
-          seen.others.push_back(Printable(other));
-        continue;
-      }
-      seen.builders = seen.builders || device_class == fleet::kBuilders;
-      auto [found, added] = seen.devices.try_emplace(name);
-      if (added) found->second = {device_class, *announcement, *announcement, now, now};
-      found->second.last = *std::move(announcement);
-      found->second.last_at = now;
-    } else if (incoming->subject.starts_with("tw.job.")) {
-      auto state = fleet::DecodeJobAnnouncement(incoming->payload);
-      if (!state.ok() || device_class == fleet::kBuilders) continue;
-      const std::string name = std::string(fleet::SubjectToken(incoming->subject, 3)) + "." +
-                               std::string(fleet::SubjectToken(incoming->subject, 4));
-      auto [found, added] = seen.jobs.try_emplace(name);
-      if (added) found->second = {device_class, *state, *state, now, now};
-      found->second.last = *std::move(state);
-      found->second.last_at = now;
-    }
-  }
-  return seen;
-}
-
-double Rate(double first, double last, double seconds) {
-  return seconds > 0 ? std::max(0.0, last - first) / seconds : 0;
-}
-
-/// Returns a warning for each class, with its waiting jobs, that has no builder.
-std::vector<std::string> WaitForBuilders(const Seen& seen) {
-  if (seen.builders) return {};
-  std::map<std::string, int> measure_only;
-  for (const auto& [name, device] : seen.devices) {
-    if (device.last.measures && !device.last.builds) ++measure_only[device.device_class];
-  }
-  std::vector<std::string> problems;
-  for (const auto& [device_class, count] : measure_only) {
-    std::string jobs;
-    for (const auto& [name, job] : seen.jobs) {
-      if (job.device_class == device_class)
-        jobs += (jobs.empty() ? "; waiting: job " : ", ") + name;
-    }
-    problems.push_back(
-        fmt::format("class {}: {} only measure{}, and there is no builder (start "
-                    "`tilewright worker --build`){}",
-                    device_class, Counted(count, "device"), count == 1 ? "s" : "", jobs));
-  }
-  return problems;
-}
-
-Json SeenJson(const Seen& seen) {
-  Json json = {{"devices", Json::array()}, {"jobs", Json::array()}, {"problems", seen.others}};
-  for (const auto& [name, device] : seen.devices) {
-    const fleet::Announcement& last = device.last;
-    const double seconds = device.last_at - device.first_at;
-    const double up = last.up_seconds - device.first.up_seconds;
-    json["devices"].push_back(
-        {{"name", name},
-         {"class", device.device_class},
-         {"model", DeviceFingerprint::Parse(last.fingerprint)->model},
-         {"state", StateName(last.state)},
-         {"builds", last.builds},
-         {"measures", last.measures},
-         {"held", last.held},
-         {"done", last.done},
-         {"trials_per_second",
-          Rate(static_cast<double>(device.first.done), static_cast<double>(last.done), seconds)},
-         {"busy_share", Rate(device.first.busy_seconds, last.busy_seconds, up)},
-         {"resolution", last.resolution},
-         {"up_seconds", last.up_seconds},
-         {"version", last.version}});
-  }
-  for (const auto& [name, job] : seen.jobs) {
-    const double seconds = job.last_at - job.first_at;
-    json["jobs"].push_back(
-        {{"name", name},
-         {"class", job.device_class},
-         {"what", job.last.what},
-         {"weight", job.last.weight},
-         {"open", job.last.open},
-         {"done", job.last.done},
-         {"trials_per_second",
-          Rate(static_cast<double>(job.first.done), static_cast<double>(job.last.done), seconds)},
-         {"oldest_seconds", job.last.oldest_seconds},
-         {"split", job.last.split},
-         {"set_aside", job.last.excluded}});
-    if (job.last.remaining_seconds)
-      json["jobs"].back()["deadline_in_seconds"] = *job.last.remaining_seconds;
-  }
-  for (const std::string& one : WaitForBuilders(seen)) json["problems"].push_back(one);
-  return json;
-}
-
-std::string DeadlineText(double seconds) {
-  const auto whole = static_cast<std::int64_t>(seconds);
-  if (whole <= 0) return "its deadline is over";
-  constexpr std::int64_t kHour = 3600, kMinute = 60;
-  return fmt::format("its deadline is in {}:{:02}:{:02}", whole / kHour, whole % kHour / kMinute,
-                     whole % kMinute);
-}
-
-void PrintSeen(const Json& json) {
-  std::string last;
-  for (const Json& device : json["devices"]) {
-    const auto device_class = device["class"].get<std::string>();
-    if (device_class != last) {
-      PrintOut("class {}: {}\n", device_class, device["model"].get<std::string>());
-    }
-    last = device_class;
-    PrintOut("  {:<28} {:<12} busy {:3.0f} %  {:7.1f} trials/s  {} done, {} held\n",
-             device["name"].get<std::string>(), device["state"].get<std::string>(),
-             100 * std::min(1.0, device["busy_share"].get<double>()),
-             device["trials_per_second"].get<double>(), device["done"].get<std::int64_t>(),
-             device["held"].get<std::int64_t>());
-  }
-  if (json["devices"].empty()) PrintOut("no device is there\n");
-  for (const Json& job : json["jobs"]) {
-    PrintOut("job {} ({}): {} done, {} open, {:.1f} trials/s, weight {:g}, oldest order {:.1f} s\n",
-             job["name"].get<std::string>(), job["what"].get<std::string>(),
-             job["done"].get<std::int64_t>(), job["open"].get<std::int64_t>(),
-             job["trials_per_second"].get<double>(), job["weight"].get<double>(),
-             job["oldest_seconds"].get<double>());
-    if (job.contains("deadline_in_seconds")) {
-      PrintOut("  {}\n", DeadlineText(job["deadline_in_seconds"].get<double>()));
-    }
-    for (const Json& name : job["set_aside"]) {
-      PrintOut("  set aside: {}\n", name.get<std::string>());
-    }
-  }
-  for (const Json& problem : json["problems"]) PrintOut("{}\n", problem.get<std::string>());
-}
 
 class FleetCommand final : public Command {
  public:
@@ -311,7 +119,7 @@ class FleetCommand final : public Command {
   }
 
   Result<std::unique_ptr<fleet::Broker>> Reach() const {
-    TW_ASSIGN_OR_RETURN(auto address, FleetAddress(fleet_));
+    TW_ASSIGN_OR_RETURN(auto address, fleet::ReadAddress(fleet_));
     return fleet::Connect(address, "tilewright fleet");
   }
 
@@ -341,45 +149,24 @@ class FleetCommand final : public Command {
 
   Result<int> Show() {
     TW_ASSIGN_OR_RETURN(auto broker, Reach());
-    for (const char* pattern : {"tw.here.>", "tw.job.>"}) {
-      TW_RETURN_IF_ERROR(broker->Subscribe(pattern));
-    }
+    TW_RETURN_IF_ERROR(fleet::SubscribeToStatus(*broker));
     do {
-      const Json json = SeenJson(Listen(*broker, seconds_));
+      const auto status = fleet::ReceiveStatus(*broker, seconds_);
       if (json_) {
-        PrintJson(json);
+        PrintJson(report::FleetStatusJson(status));
       } else {
-        if (watch_) PrintOut("\n");
-        PrintSeen(json);
+        WriteText((watch_ ? "\n" : "") + report::FleetStatusText(status));
       }
     } while (watch_);
     return kExitDone;
-  }
-
-  /// Creates the streams of a class for all users that may tune. A tuner may create queues in its
-  /// streams, but no streams.
-  static Status MakeStreams(const std::string& admin, const std::vector<std::string>& users,
-                            const std::vector<std::string>& classes) {
-    TW_ASSIGN_OR_RETURN(auto address, FleetAddress(admin));
-    TW_ASSIGN_OR_RETURN(auto broker, fleet::Connect(address, "tilewright fleet"));
-    for (const std::string& user : users) {
-      const fleet::JobName no_job{user.empty() ? address.user : user, "nobody"};
-      std::vector<fleet::Queue> queues = {fleet::BuildQueue(no_job)};
-      for (const std::string& one : classes) queues.push_back(fleet::MeasureQueue(one, no_job));
-      for (const fleet::Queue& queue : queues) {
-        TW_RETURN_IF_ERROR(broker->OpenQueue(queue));
-        broker->CloseQueue(queue);
-      }
-    }
-    constexpr double kSeconds = 5;
-    return broker->Flush(kSeconds);
   }
 
   Result<int> OpenClass() {
     TW_RETURN_IF_ERROR(fleet::CheckName("the class", device_));
     // Without keys every user has all permissions.
     if (fleet_.find("://") != std::string::npos) {
-      TW_RETURN_IF_ERROR(MakeStreams(fleet_, {""}, {device_}));
+      TW_ASSIGN_OR_RETURN(const auto address, fleet::ReadAddress(fleet_));
+      TW_RETURN_IF_ERROR(fleet::CreateStreams(address, {""}, {device_}));
       return kExitDone;
     }
     const auto folder = std::filesystem::path(fleet_).parent_path().string();
@@ -395,67 +182,27 @@ class FleetCommand final : public Command {
     for (const fleet::FleetUser& user : opened->users()) {
       if (fleet::MayTune(user)) users.push_back(user.name);
     }
-    TW_RETURN_IF_ERROR(MakeStreams(fleet_, users, {device_}));
+    TW_ASSIGN_OR_RETURN(const auto address, fleet::ReadAddress(fleet_));
+    TW_RETURN_IF_ERROR(fleet::CreateStreams(address, users, {device_}));
     return kExitDone;
   }
 
-  /// Publishes a control message and waits for a sign of life of its receiver. heard: subject that
-  /// the receiver publishes to regularly. A busy receiver answers late but still gets the message;
-  /// therefore the message is sent first, and the discovery request second.
-  Result<int> Tell(const std::string& heard, const std::string& subject,
-                   const std::string& action) {
-    TW_ASSIGN_OR_RETURN(auto broker, Reach());
-    TW_RETURN_IF_ERROR(broker->Subscribe(heard));
-    TW_RETURN_IF_ERROR(broker->Publish(subject, fleet::Encode(fleet::Control{action, why_})));
-    TW_RETURN_IF_ERROR(broker->Publish(fleet::kDiscoverySubject, ""));
-    constexpr double kSeconds = 5;
-    TW_RETURN_IF_ERROR(broker->Flush(kSeconds));
-    const double offline_seconds = fleet::DeviceRegistry::Settings().offline_seconds;
-    // A rejection arrives as a separate event, possibly after messages of others.
-    constexpr double kAnswerSeconds = 0.2;
-    SystemClock clock;
-    const double until = clock.MonotonicSeconds() + offline_seconds;
-    bool there = false;
-    while (true) {
-      const double left = until - clock.MonotonicSeconds();
-      if (!there && left <= 0) break;
-      const auto incoming = broker->Next(there ? kAnswerSeconds : left);
-      if (!incoming && there) return kExitDone;
-      if (!incoming) continue;
-      if (incoming->kind == fleet::BrokerEvent::Kind::kRejected)
-        return Unavailable(incoming->payload);
-      there = there || incoming->kind == fleet::BrokerEvent::Kind::kMessage;
-    }
-    return InvalidArgument(
-        fmt::format("'{}' did not answer within {:g} s: expected one that `fleet status` shows",
-                    device_, offline_seconds));
-  }
-  /// Parses two names with a dot between them.
-  Result<std::pair<std::string, std::string>> TwoNames(const char* what) const {
-    const auto words = Split(device_, '.');
-    if (words.size() != 2 || !fleet::IsName(words[0]) || !fleet::IsName(words[1])) {
-      return InvalidArgument("'" + device_ + "', expected " + what + " as `fleet status` names it");
-    }
-    return std::pair(words[0], words[1]);
-  }
   Result<int> TellDevice() {
-    TW_ASSIGN_OR_RETURN(auto names, TwoNames("WORKER.DEVICE"));
-    const fleet::DeviceName device{names.first, names.second};
-    return Tell(fleet::AnnouncementSubject("*", device), fleet::DeviceControlSubject(device),
-                subcommand_);
+    TW_ASSIGN_OR_RETURN(const auto device, fleet::ParseDeviceName(device_));
+    TW_ASSIGN_OR_RETURN(auto broker, Reach());
+    TW_RETURN_IF_ERROR(fleet::ControlDevice(*broker, device, {subcommand_, why_}));
+    return kExitDone;
   }
   Result<int> Cancel() {
-    TW_ASSIGN_OR_RETURN(auto names, TwoNames("USER.JOB"));
-    const fleet::JobName job{names.first, names.second};
-    return Tell(fleet::JobSubject("*", job), fleet::JobControlSubject(job), "cancel");
+    TW_ASSIGN_OR_RETURN(const auto job, fleet::ParseJobName(device_));
+    TW_ASSIGN_OR_RETURN(auto broker, Reach());
+    TW_RETURN_IF_ERROR(fleet::CancelJob(*broker, job, why_));
+    return kExitDone;
   }
 
   /// Makes a running server reload its configuration. Returns false if none runs here.
   static bool Reload(const fleet::FleetFolder& folder) {
-    constexpr std::int64_t kMaxBytes = 64;
-    const auto text = ReadFile(folder.process_file(), kMaxBytes);
-    const auto pid = text.ok() ? ParseInt64(Trim(*text)) : Result<std::int64_t>(text.status());
-    if (pid.ok() && *pid > 1 && ::kill(static_cast<pid_t>(*pid), SIGHUP) == 0) return true;
+    if (fleet::ReloadServer(folder)) return true;
     PrintErr("note: no server of this fleet runs here; copy {} to the server and reload it\n",
              folder.configuration());
     return false;
@@ -465,7 +212,9 @@ class FleetCommand final : public Command {
     TW_ASSIGN_OR_RETURN(auto file, folder.Add(user_, into_));
     const bool runs = Reload(folder);
     if (runs && fleet::MayTune(user_) && !folder.classes().empty()) {
-      const Status made = MakeStreams(folder.admin_file(), {user_.name}, folder.classes());
+      const auto admin = fleet::ReadAddress(folder.admin_file());
+      const Status made = admin.ok() ? fleet::CreateStreams(*admin, {user_.name}, folder.classes())
+                                     : admin.status();
       if (!made.ok()) {
         PrintErr("note: {} has no queues yet; `tilewright fleet open` creates them: {}\n",
                  user_.name, made.message());

@@ -14,7 +14,6 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/tune_display.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"

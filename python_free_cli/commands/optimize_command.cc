@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include "python_free_cli/arguments/store_argument.h"
 #include "python_free_cli/arguments/task_argument.h"
@@ -19,32 +18,18 @@
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
+#include "src/base/shell/split.h"
 #include "src/media/data_set.h"
 #include "src/optimize/format_search.h"
-#include "src/session/format.h"
+#include "src/optimize/report_text.h"
+#include "src/optimize/stored_search.h"
 #include "src/session/session.h"
 #include "src/session/text_table.h"
+#include "src/session/user_paths.h"
 #include "src/target/device.h"
 
 namespace tilewright::cli {
 namespace {
-
-using optimize::Combination;
-using optimize::SearchReport;
-using optimize::SiteReport;
-
-Json FiniteOrNull(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
-Json ErrorJson(const optimize::OutputError& error) {
-  return {{"sqnr_db", FiniteOrNull(error.SqnrDb())},
-          {"agreement", FiniteOrNull(error.agreement)},
-          {"max_error", FiniteOrNull(error.max_error)},
-          {"cosine", FiniteOrNull(error.cosine)}};
-}
-
-std::string DecibelText(double decibels) {
-  return std::isinf(decibels) && decibels > 0 ? "equal" : fmt::format("{:.1f} dB", decibels);
-}
 
 class OptimizeCommand final : public Command {
  public:
@@ -57,11 +42,15 @@ class OptimizeCommand final : public Command {
            "'sqnr>=30' -o resnet18.so\n"
            "  tilewright optimize resnet18.onnx --data samples.npy --bound 'agreement>=0.99' "
            "--threads 2 -o resnet18.so\n"
+           "  tilewright optimize resnet18.onnx --data images --score ./accuracy.sh --bound "
+           "'score>=0.69' -o resnet18.so\n"
+           "  tilewright optimize resnet18.onnx --prefer 'seconds,sqnr>=40' -o resnet18.so\n"
            "Bounds: sqnr>=DECIBELS of all outputs, agreement>=SHARE of the largest elements, "
-           "max_error<=NUMBER, cosine>=NUMBER. They are judged on samples that the search did not "
+           "max_error<=NUMBER, cosine>=NUMBER, score>=NUMBER of --score. They are judged on "
+           "samples that the search did not "
            "see, against the float32 network.\n"
            "Every measurement is kept in the record store: the same command resumes, also with "
-           "another bound.\n";
+           "another bound. --prefer chooses from an earlier search and measures nothing.\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text) in float32")->required();
@@ -76,6 +65,13 @@ class OptimizeCommand final : public Command {
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     app.add_option("--bound", bound_, "Bound on the error of the outputs")
+        ->needs(data)
+        ->capture_default_str();
+    app.add_option(
+           "--score", score_,
+           "Program that gets the path of a library and prints one number, larger is better")
+        ->needs(data);
+    app.add_option("--time-limit", time_limit_, "Maximum time of one run of --score")
         ->needs(data)
         ->capture_default_str();
     app.add_option("--budget", budget_, "Time after which no further combination is tried")
@@ -101,6 +97,13 @@ class OptimizeCommand final : public Command {
     }
     auto budget = search::ParseDuration(budget_);
     if (!budget.ok()) return budget.status().WithContext("--budget");
+    const bool prefers = optimize::NamesOutputError(sources_.prefer);
+    if (prefers && !data_.empty()) {
+      return InvalidArgument("--prefer " + sources_.prefer +
+                             ": chooses from an earlier search; leave --data out");
+    }
+    const std::string preference = prefers ? std::exchange(sources_.prefer, "") : "";
+    TW_ASSIGN_OR_RETURN(const auto score, ParseScore());
     TW_ASSIGN_OR_RETURN(const std::string store, OpenStore());
     session::SessionSettings settings;
     settings.templates = &templates();
@@ -112,11 +115,13 @@ class OptimizeCommand final : public Command {
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
     TW_ASSIGN_OR_RETURN(auto request, session.Prepare(source));
     request.options.build_threads = 2;
+    if (prefers) return CompilePreferred(std::move(request), preference);
     if (data_.empty()) return CompileExact(std::move(request));
     data_options_.note = [](const std::string& text) { PrintErr("note: {}\n", text); };
     TW_ASSIGN_OR_RETURN(auto samples, quantize::LoadDataSet(data_, request.graph, data_options_));
     optimize::SearchSettings search;
     search.bound = *bound;
+    search.score = score;
     search.budget_seconds = *budget;
     search.store = store;
     search.note = PrintNote;
@@ -126,9 +131,10 @@ class OptimizeCommand final : public Command {
     if (!report.ok()) return report.status().WithContext(file_);
     TW_RETURN_IF_ERROR(WriteHeader(compiled));
     if (json_) {
-      PrintJson(JsonOf(*report));
+      PrintJson(optimize::ReportJson(*report, output_));
     } else {
-      Print(*report);
+      WriteText(optimize::TablesText(*report, OutputColumns()));
+      PrintWrapped(FormatPrintable("{}: {}", output_, optimize::ChoiceText(*report)));
     }
     return kExitDone;
   }
@@ -142,7 +148,7 @@ class OptimizeCommand final : public Command {
     if (!sources_.stores.empty()) {
       path = sources_.stores.front();
     } else {
-      TW_ASSIGN_OR_RETURN(path, DefaultStorePath(/*make_folder=*/true));
+      TW_ASSIGN_OR_RETURN(path, session::UserStorePath(/*make_folder=*/true));
       PrintNote(FormatPrintable("records: {}", path));
     }
     TW_RETURN_IF_ERROR(records::Store::Open(path, records::Store::Mode::kReadWrite));
@@ -152,6 +158,36 @@ class OptimizeCommand final : public Command {
   Status WriteHeader(const CompiledModel& compiled) const {
     const std::size_t dot = output_.ends_with(".so") ? output_.size() - 3 : output_.size();
     return WriteFile(output_.substr(0, dot) + ".h", compiled.header);
+  }
+
+  Result<optimize::ScoreProgram> ParseScore() const {
+    optimize::ScoreProgram score;
+    if (score_.empty()) return score;
+    auto words = SplitCommandLine(score_);
+    if (!words.ok()) return words.status().WithContext("--score");
+    auto limit = search::ParseDuration(time_limit_);
+    if (!limit.ok()) return limit.status().WithContext("--time-limit");
+    score.words = *std::move(words);
+    score.seconds = *limit;
+    return score;
+  }
+
+  Result<int> CompilePreferred(session::CompileRequest request, const std::string& preference) {
+    TW_ASSIGN_OR_RETURN(const auto stores, StoresToRead(sources_));
+    TW_ASSIGN_OR_RETURN(auto choice, optimize::ChooseStored(request, stores, preference));
+    TW_ASSIGN_OR_RETURN(const auto compiled,
+                        Compile(std::move(choice.graph), request.options, output_));
+    TW_RETURN_IF_ERROR(WriteHeader(compiled));
+    if (json_) {
+      PrintJson({{"library", output_},
+                 {"preference", preference},
+                 {"job", choice.job},
+                 {"chosen", optimize::CombinationJson(choice.combination())},
+                 {"float32_seconds", choice.report.float32_seconds}});
+    } else {
+      PrintWrapped(FormatPrintable("{}: {}", output_, choice.ToString()));
+    }
+    return kExitDone;
   }
 
   /// Without data there is nothing to judge another format by.
@@ -170,122 +206,7 @@ class OptimizeCommand final : public Command {
     return kExitDone;
   }
 
-  static Json CombinationJson(const Combination& combination) {
-    Json json = {
-        {"formats", optimize::CodeOf(combination.formats)},
-        {"time_ratio", combination.ratio},
-        {"time_spread", combination.spread},
-        {"predicted_time_ratio", FiniteOrNull(combination.predicted_ratio)},
-        {"predicted_sqnr_db", FiniteOrNull(optimize::DecibelsOf(combination.predicted_noise))},
-        {"search", ErrorJson(combination.search)},
-        {"held_out", nullptr},
-        {"front", combination.on_front}};
-    if (combination.held_out) json["held_out"] = ErrorJson(*combination.held_out);
-    return json;
-  }
-
-  static Json SiteJson(const SiteReport& site) {
-    Json formats = Json::array();
-    for (std::size_t k = 0; k < site.site.formats.size(); ++k) {
-      formats.push_back({{"format", optimize::FormatName(site.site.formats[k])},
-                         {"seconds", site.seconds[k]},
-                         {"sqnr_db", FiniteOrNull(optimize::DecibelsOf(site.noise[k]))}});
-    }
-    return {{"value", site.site.name},
-            {"operator", site.site.op},
-            {"format", optimize::FormatName(site.chosen)},
-            {"why", site.why},
-            {"formats", std::move(formats)}};
-  }
-
-  Json JsonOf(const SearchReport& report) const {
-    Json sites = Json::array(), combinations = Json::array(), front = Json::array();
-    for (const SiteReport& site : report.sites) sites.push_back(SiteJson(site));
-    for (const Combination& one : report.combinations) combinations.push_back(CombinationJson(one));
-    for (const auto& [ratio, noise] : report.predicted_front) {
-      front.push_back(
-          {{"time_ratio", ratio}, {"sqnr_db", FiniteOrNull(optimize::DecibelsOf(noise))}});
-    }
-    return {{"library", output_},
-            {"bound", report.bound.ToString()},
-            {"samples",
-             {{"calibration", report.split.calibration},
-              {"search", report.split.search},
-              {"held_out", report.split.held_out}}},
-            {"calibrate_mode", report.calibrate_mode},
-            {"chosen", report.chosen},
-            {"reason", report.reason},
-            {"float32_seconds", report.float32_seconds},
-            {"seconds", report.seconds},
-            {"combinations", std::move(combinations)},
-            {"predicted_front", std::move(front)},
-            {"sites", std::move(sites)}};
-  }
-
-  void Print(const SearchReport& report) const {
-    PrintSites(report);
-    PrintOut("\n");
-    session::TextTable table({{""},
-                              {"float32", true},
-                              {"bfloat16", true},
-                              {"int8", true},
-                              {"time", true},
-                              {"predicted", true},
-                              {"error", true},
-                              {"predicted", true},
-                              {"held out", true}});
-    for (std::size_t i = 0; i < report.combinations.size(); ++i) {
-      const Combination& one = report.combinations[i];
-      std::vector<std::string> cells = {i == report.chosen ? "chosen"
-                                        : one.on_front     ? "front"
-                                                           : ""};
-      for (const optimize::Format format : optimize::kFormats) {
-        cells.push_back(std::to_string(std::ranges::count(one.formats, format)));
-      }
-      cells.push_back(fmt::format("{:.3f}", one.ratio));
-      cells.push_back(fmt::format("{:.3f}", one.predicted_ratio));
-      cells.push_back(DecibelText(one.search.SqnrDb()));
-      cells.push_back(DecibelText(optimize::DecibelsOf(one.predicted_noise)));
-      cells.push_back(one.held_out ? DecibelText(one.held_out->SqnrDb()) : "-");
-      table.AddRow(std::move(cells));
-    }
-    PrintTable(table);
-    PrintWrapped(FormatPrintable(
-        "{}: {}; {} for {} of float32 ({:.3f}); {} samples calibrate ({}), {} search, {} held out",
-        output_, report.reason, session::ShortSeconds(report.seconds),
-        session::ShortSeconds(report.float32_seconds), report.combinations[report.chosen].ratio,
-        report.split.calibration.size(),
-        report.calibrate_mode.empty() ? "nothing" : report.calibrate_mode,
-        report.split.search.size(), report.split.held_out.size()));
-  }
-
-  static void PrintSites(const SearchReport& report) {
-    session::TextTable table({{"value", false, 16},
-                              {"operator", false, 8},
-                              {"format"},
-                              {"float32", true},
-                              {"bfloat16", true},
-                              {"int8", true},
-                              {"why", false, 12}});
-    for (const SiteReport& site : report.sites) {
-      std::vector<std::string> cells = {Printable(site.site.name), Printable(site.site.op),
-                                        std::string(optimize::FormatName(site.chosen))};
-      for (const optimize::Format format : optimize::kFormats) {
-        const auto place = std::ranges::find(site.site.formats, format);
-        const auto k = static_cast<std::size_t>(place - site.site.formats.begin());
-        cells.push_back(place == site.site.formats.end() ? "-"
-                        : k == 0
-                            ? session::ShortSeconds(site.seconds[k])
-                            : fmt::format("{} {:.0f} dB", session::ShortSeconds(site.seconds[k]),
-                                          optimize::DecibelsOf(site.noise[k])));
-      }
-      cells.push_back(Printable(site.why));
-      table.AddRow(std::move(cells));
-    }
-    PrintTable(table);
-  }
-
-  std::string file_, output_, bound_ = "sqnr>=30", budget_ = "10m";
+  std::string file_, output_, bound_ = "sqnr>=30", score_, time_limit_ = "10m", budget_ = "10m";
   std::vector<std::string> data_;
   quantize::DataSetOptions data_options_;
   RecordArguments sources_;

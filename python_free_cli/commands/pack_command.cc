@@ -14,6 +14,7 @@
 #include "src/graph/passes/pack.h"
 #include "src/graph/passes/passes.h"
 #include "src/graph/relay/export.h"
+#include "src/report/networks/compiled.h"
 #include "src/session/model.h"
 #include "src/session/target.h"
 
@@ -85,7 +86,7 @@ class PackCommand final : public Command {
                  {"products", report.products},
                  {"entering", report.entering},
                  {"leaving", report.leaving},
-                 {"made_up_constants", SyntheticConstantsJson(synthetic_constants)},
+                 {"made_up_constants", report::SyntheticConstantsJson(synthetic_constants)},
                  {"left", std::move(left)}});
       return;
     }

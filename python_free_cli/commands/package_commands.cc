@@ -4,72 +4,30 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/progress.h"
 #include "python_free_cli/record_sources.h"
-#include "python_free_cli/tune_display.h"
-#include "records/answer_json.h"
 #include "records/package/build.h"
 #include "records/package/catalog.h"
 #include "records/package/diff.h"
 #include "src/base/files/file.h"
+#include "src/base/files/folder.h"
 #include "src/base/json.h"
-#include "src/base/printable.h"
 #include "src/base/text/plural.h"
-#include "src/report/text/answer_text.h"
-#include "src/session/format.h"
-#include "src/session/names.h"
+#include "src/report/store/packages.h"
+#include "src/report/terminal/progress.h"
+#include "src/report/text/answers.h"
+#include "src/session/packages/packages.h"
+#include "src/session/query/questions.h"
 #include "src/session/tasks.h"
-#include "src/session/text_table.h"
 #include "src/session/user_paths.h"
 #include "src/templates/device.h"
 
 namespace tilewright::cli {
 namespace {
-
-namespace fs = std::filesystem;
-
-Json ManifestJson(const records::PackageManifest& manifest) {
-  return *ParseJson(manifest.ToText());
-}
-
-/// Returns package files: the named ones, and those in named folders, by name.
-Result<std::vector<std::string>> PackageFiles(const std::vector<std::string>& arguments) {
-  std::vector<std::string> files;
-  for (const std::string& argument : arguments) {
-    std::error_code failed;
-    if (!fs::is_directory(argument, failed)) {
-      files.push_back(argument);
-      continue;
-    }
-    std::vector<std::string> found;
-    for (fs::directory_iterator at(argument, failed), end; !failed && at != end;
-         at.increment(failed)) {
-      if (at->path().extension() == records::kPackageExtension) found.push_back(at->path());
-    }
-    if (failed) return InvalidArgument(argument + ": " + failed.message());
-    if (found.empty()) return NotFound(argument + ": no package files (*.twpkg) in this folder");
-    std::ranges::sort(found);
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  return files;
-}
-
-/// Returns every installed package, in lookup order.
-Result<records::InstalledList> AllInstalled() {
-  records::InstalledList all;
-  for (const std::string& root : session::PackageRoots()) {
-    TW_ASSIGN_OR_RETURN(auto list, records::ListInstalled(root));
-    std::ranges::move(list.packages, std::back_inserter(all.packages));
-    std::ranges::move(list.problems, std::back_inserter(all.problems));
-  }
-  return all;
-}
 
 class PackageCommand final : public Command {
  public:
@@ -107,8 +65,6 @@ class PackageCommand final : public Command {
   Result<int> Query();
   Result<int> Keygen();
   Result<int> Trust();
-  /// Opens the records of a package file, or of an installed package of this name.
-  Result<records::Store> OpenEither(const std::string& which);
   Status AddTrusted(const records::PublicKey& key, const std::string& comment);
 
   Subcommand run_ = nullptr;
@@ -202,7 +158,7 @@ Result<int> PackageCommand::Build() {
     if (!target.ok()) return target.status().WithContext("--target");
     build_.target = target->ToString();
   }
-  WorkProgress progress("package build");
+  report::WorkProgress progress("package build");
   progress.Set(0, 0, "of " + Counted(std::ssize(arguments_), "store"));
   std::int64_t refused = 0;
   std::vector<std::string> reasons;
@@ -220,24 +176,15 @@ Result<int> PackageCommand::Build() {
     return InvalidArgument(fmt::format("-o {}: one file, but {} targets; choose one with --target",
                                        output_, packages->size()));
   }
-  if (!one_file) {
-    std::error_code failed;
-    fs::create_directories(output_, failed);
-    if (failed) return Unavailable(output_ + ": cannot be made: " + failed.message());
-  }
+  if (!one_file) TW_RETURN_IF_ERROR(MakeFolder(output_));
   Json out = Json::array();
   for (const records::BuiltPackage& package : *packages) {
     const std::string path =
         one_file ? output_
                  : output_ + "/" + package.manifest.name + std::string(records::kPackageExtension);
     TW_RETURN_IF_ERROR(WriteFile(path, package.bytes));
-    out.push_back({{"file", path},
-                   {"bytes", package.bytes.size()},
-                   {"manifest", ManifestJson(package.manifest)}});
-    if (json_) continue;
-    PrintOut("{}: {} of {} on {}, {:.1f} kB, {}\n", path, Counted(package.manifest.trials, "trial"),
-             Counted(package.manifest.tasks, "task"), Counted(package.manifest.devices, "device"),
-             1e-3 * static_cast<double>(package.bytes.size()), unsigned_ ? "unsigned" : "signed");
+    out.push_back(report::BuiltPackageJson(path, package));
+    if (!json_) WriteText(report::BuiltPackageText(path, package, !unsigned_));
   }
   if (json_) PrintJson({{"packages", out}, {"refused", refused}});
   return refused == 0 ? kExitDone : kExitFailed;
@@ -250,29 +197,19 @@ Result<int> PackageCommand::Verify() {
   }
   if (arguments_.empty()) return InvalidArgument("name package files, or say --installed");
   TW_ASSIGN_OR_RETURN(auto policy, trust_.Policy());
-  TW_ASSIGN_OR_RETURN(auto files, PackageFiles(arguments_));
+  TW_ASSIGN_OR_RETURN(auto files, session::PackageFiles(arguments_));
   Json out = Json::array();
   int refused = 0;
   for (const std::string& file : files) {
-    auto package = records::ReadPackageFile(file, policy, &templates());
+    const auto package = records::ReadPackageFile(file, policy, &templates());
     if (!package.ok()) {
       ++refused;
-      out.push_back({{"file", file}, {"ok", false}, {"reason", package.status().message()}});
+      out.push_back(report::RefusedPackageJson(file, package.status()));
       PrintErr("refused: {}\n", package.status().message());
       continue;
     }
-    out.push_back({{"file", file},
-                   {"ok", true},
-                   {"digest", package->digest},
-                   {"signer", package->SignerText()},
-                   {"manifest", ManifestJson(package->manifest)}});
-    if (json_) continue;
-    const records::PackageManifest& m = package->manifest;
-    PrintOut(
-        "{}: sound\n  target   {}\n  records  {} of {}, newest {}\n"
-        "  signer   {}\n  licence  {}\n  digest   {}\n",
-        file, fmt::join(m.targets, "; "), Counted(m.trials, "trial"), Counted(m.tasks, "task"),
-        m.newest_trial, package->SignerText(), m.license, package->digest);
+    out.push_back(report::VerifiedPackageJson(file, *package));
+    if (!json_) WriteText(report::VerifiedPackageText(file, *package));
   }
   if (json_) PrintJson({{"packages", out}});
   return refused > 0 ? kExitBadInput : kExitDone;
@@ -280,7 +217,7 @@ Result<int> PackageCommand::Verify() {
 
 Result<int> PackageCommand::VerifyInstalled() {
   TW_ASSIGN_OR_RETURN(auto policy, trust_.Policy());
-  TW_ASSIGN_OR_RETURN(auto list, AllInstalled());
+  TW_ASSIGN_OR_RETURN(auto list, session::InstalledPackages());
   Json out = Json::array();
   std::size_t refused = list.problems.size();
   for (const std::string& problem : list.problems) PrintErr("refused: {}\n", problem);
@@ -294,7 +231,7 @@ Result<int> PackageCommand::VerifyInstalled() {
       ++refused;
       PrintErr("refused: {}\n", status.message());
     } else if (!json_) {
-      PrintOut("{} ({}): sound\n", package.manifest.name, package.digest.substr(0, 12));
+      PrintOut("{}: sound\n", report::PackageTitle(package));
     }
   }
   if (json_) PrintJson({{"packages", out}, {"problems", list.problems}});
@@ -308,39 +245,20 @@ Result<int> PackageCommand::Install() {
     TW_ASSIGN_OR_RETURN(auto paths, session::FindUserPaths());
     root = paths.packages;
   }
-  TW_ASSIGN_OR_RETURN(auto files, PackageFiles(arguments_));
+  TW_ASSIGN_OR_RETURN(auto files, session::PackageFiles(arguments_));
   Json out = Json::array();
   Status first;
   for (const std::string& file : files) {
-    const auto install = [&]() -> Result<records::InstallResult> {
-      TW_ASSIGN_OR_RETURN(auto bytes, ReadFile(file, records::kMaxPackageBytes));
-      auto package = records::ReadPackage(bytes, policy, &templates());
-      if (!package.ok()) return records::NotAPackage(package.status(), bytes, file);
-      return records::InstallPackage(*package, bytes, root, downgrade_);
-    };
-    auto installed = install();
+    const auto installed = session::InstallPackageFile(file, policy, templates(), root, downgrade_);
     if (!installed.ok()) {
       // The other packages of a folder are installed; the exit code reports the failure.
       if (first.ok()) first = installed.status();
       if (files.size() > 1) PrintErr("refused: {}\n", installed.status().message());
-      out.push_back({{"file", file}, {"ok", false}, {"reason", installed.status().message()}});
+      out.push_back(report::RefusedPackageJson(file, installed.status()));
       continue;
     }
-    const records::InstalledPackage& package = installed->package;
-    out.push_back({{"file", file},
-                   {"ok", true},
-                   {"name", package.manifest.name},
-                   {"digest", package.digest},
-                   {"was_there", installed->was_there},
-                   {"now_signed", installed->now_signed},
-                   {"replaced", installed->replaced}});
-    if (json_) continue;
-    PrintOut("{} ({}): {}, {}, {}{}\n", package.manifest.name, package.digest.substr(0, 12),
-             installed->now_signed  ? "was there unsigned, now signed"
-             : installed->was_there ? "was there"
-                                    : "installed",
-             Counted(package.manifest.tasks, "task"), package.SignerText(),
-             installed->replaced.empty() ? "" : ", replaces an older one");
+    out.push_back(report::InstallJson(file, *installed));
+    if (!json_) WriteText(report::InstallText(*installed));
   }
   if (json_) PrintJson({{"packages", out}});
   if (!first.ok() && files.size() > 1 && first.code() != StatusCode::kUnavailable) {
@@ -351,160 +269,64 @@ Result<int> PackageCommand::Install() {
 }
 
 Result<int> PackageCommand::List() {
-  TW_ASSIGN_OR_RETURN(auto list, AllInstalled());
-  session::TextTable table({{"package", false, 16},
-                            {"digest"},
-                            {"tasks", true},
-                            {"trials", true},
-                            {"newest", false, 10},
-                            {"signer", false, 12}});
-  Json out = Json::array();
-  for (const records::InstalledPackage& package : list.packages) {
-    out.push_back({{"name", package.manifest.name},
-                   {"digest", package.digest},
-                   {"signer", package.SignerText()},
-                   {"folder", package.folder},
-                   {"manifest", ManifestJson(package.manifest)}});
-    table.AddRow({Printable(package.manifest.name), package.digest.substr(0, 12),
-                  std::to_string(package.manifest.tasks), std::to_string(package.manifest.trials),
-                  Printable(package.manifest.newest_trial), Printable(package.SignerText())});
-  }
-  if (!json_) PrintTable(table);
+  TW_ASSIGN_OR_RETURN(const auto list, session::InstalledPackages());
+  if (!json_) WriteText(report::InstalledText(list, OutputColumns()));
   for (const std::string& problem : list.problems) PrintErr("left out: {}\n", problem);
-  if (json_) PrintJson({{"packages", out}, {"problems", list.problems}});
+  if (json_) PrintJson(report::InstalledJson(list));
   return kExitDone;
 }
 
 Result<int> PackageCommand::Remove() {
-  TW_ASSIGN_OR_RETURN(auto list, AllInstalled());
-  std::vector<records::InstalledPackage> chosen;
-  for (const std::string& which : arguments_) {
-    TW_ASSIGN_OR_RETURN(auto package, records::FindInstalled(list.packages, which));
-    chosen.push_back(std::move(package));
-  }
+  TW_ASSIGN_OR_RETURN(const auto chosen, session::FindInstalledPackages(arguments_));
   Json out = Json::array();
   for (const records::InstalledPackage& package : chosen) {
     TW_RETURN_IF_ERROR(records::RemoveInstalled(package));
     out.push_back(package.digest);
-    if (json_) continue;
-    PrintOut("{} ({}): removed\n", package.manifest.name, package.digest.substr(0, 12));
+    if (!json_) PrintOut("{}: removed\n", report::PackageTitle(package));
   }
   if (json_) PrintJson({{"removed", out}});
   return kExitDone;
 }
 
-Result<records::Store> PackageCommand::OpenEither(const std::string& which) {
-  if (FileExists(which)) {
-    TW_ASSIGN_OR_RETURN(auto policy, trust_.Policy());
-    TW_ASSIGN_OR_RETURN(auto package, records::ReadPackageFile(which, policy, &templates()));
-    return records::Store::OpenImage(package.database, which);
-  }
-  TW_ASSIGN_OR_RETURN(auto list, AllInstalled());
-  TW_ASSIGN_OR_RETURN(auto package, records::FindInstalled(list.packages, which));
-  return records::OpenInstalled(package);
-}
-
 Result<int> PackageCommand::Diff() {
-  TW_ASSIGN_OR_RETURN(auto before, OpenEither(before_));
-  TW_ASSIGN_OR_RETURN(auto after, OpenEither(after_));
-  TW_ASSIGN_OR_RETURN(auto tasks, records::CompareBest(before, after));
-  Json out = Json::array();
-  int same = 0;
-  session::TextTable table({{"task", false, 24}, {"before", true}, {"after", true}});
-  const auto side = [](const std::optional<records::Record>& record) -> Json {
-    if (!record.has_value()) return nullptr;
-    return {{"template", record->trial.candidate.template_key},
-            {"config", *ParseJson(record->trial.candidate.config.ToString())},
-            {record->trial.metric, record->trial.value},
-            {"record", record->id}};
-  };
-  for (const records::TaskDifference& task : tasks) {
-    if (task.same()) {
-      ++same;
-      continue;
-    }
-    out.push_back({{"workload", task.workload_key},
-                   {"target", task.target},
-                   {"device", task.device},
-                   {"before", side(task.before)},
-                   {"after", side(task.after)}});
-    if (json_) continue;
-    const auto text = [](const std::optional<records::Record>& record) {
-      return record.has_value()
-                 ? fmt::format("{} #{}",
-                               session::ShortValue(record->trial.metric, record->trial.value),
-                               record->trial.candidate.config.index)
-                 : std::string("-");
-    };
-    auto workload = Workload::Parse(task.workload_key);
-    table.AddRow({Printable(workload.ok() ? session::ShortName(*workload) : task.workload_key),
-                  text(task.before), text(task.after)});
-  }
-  if (!json_) PrintTable(table);
-  if (json_) {
-    PrintJson({{"same", same}, {"different", out}});
-  } else {
-    PrintOut("{} the same, {} different\n", Counted(same, "task"), out.size());
-  }
+  TW_ASSIGN_OR_RETURN(auto before, session::OpenPackage(before_, trust_, templates()));
+  TW_ASSIGN_OR_RETURN(auto after, session::OpenPackage(after_, trust_, templates()));
+  TW_ASSIGN_OR_RETURN(const auto tasks, records::CompareBest(before, after));
+  json_ ? PrintJson(report::DifferencesJson(tasks))
+        : WriteText(report::DifferencesText(tasks, OutputColumns()));
   return kExitDone;
 }
 
 Result<int> PackageCommand::Query() {
   TW_ASSIGN_OR_RETURN(auto target, target_.Parse());
-  TW_ASSIGN_OR_RETURN(auto store, OpenEither(before_));
+  TW_ASSIGN_OR_RETURN(auto store, session::OpenPackage(before_, trust_, templates()));
   records::Catalog catalog;
   catalog.AddStore(std::move(store));
   TW_ASSIGN_OR_RETURN(const auto source, model_.Source(task_));
-  TW_ASSIGN_OR_RETURN(auto tasks, session::ParseTasks(source, target));
+  TW_ASSIGN_OR_RETURN(const auto tasks, session::ParseTasks(source, target));
   TW_ASSIGN_OR_RETURN(const auto device, DeviceFor(target));
-  Json out = Json::array();
-  const std::vector<std::string> names = session::DistinctNames(tasks);
-  report::AnswerTable table;
-  bool missed = false;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const search::TuneTask& task = tasks[i];
-    records::LookupRequest request;
-    request.templates = &templates();
-    request.workload = &task.task.workload;
-    request.target = &target;
-    request.device = &device;
-    TW_ASSIGN_OR_RETURN(auto answer, catalog.Query(request));
-    missed = missed || answer.level == records::AnswerLevel::kMiss;
-    const std::string key = task.task.workload.Key();
-    out.push_back(records::AnswerJson(answer, request.workload, key, target.ToString()));
-    if (json_) continue;
-    if (tasks.size() == 1) {
-      WriteText(report::AnswerText(names[i], request.workload, target, answer));
-    } else {
-      table.Add(names[i], request.workload, answer);
-    }
-  }
+  const auto questions = session::QuestionsOf(tasks);
+  records::LookupRequest terms;
+  terms.templates = &templates();
+  terms.target = &target;
+  terms.device = &device;
+  TW_ASSIGN_OR_RETURN(const auto answers, session::AnswerAll(questions, terms, catalog));
   if (json_) {
-    PrintJson({{"answers", out}});
-  } else if (tasks.size() != 1) {
-    WriteText(table.Text(target, OutputColumns()));
+    PrintJson({{"answers", report::AnswersJson(questions, answers, target.ToString())}});
+  } else {
+    WriteText(report::AnswersText(questions, answers, target, OutputColumns()));
   }
+  const bool missed =
+      std::ranges::count(answers, records::AnswerLevel::kMiss, &records::CatalogAnswer::level) > 0;
   return missed ? kExitFailed : kExitDone;
 }
 
 Status PackageCommand::AddTrusted(const records::PublicKey& key, const std::string& comment) {
-  TW_ASSIGN_OR_RETURN(auto paths, session::FindUserPaths());
-  TW_ASSIGN_OR_RETURN(auto known, records::ReadTrustedKeys(paths.trusted_keys));
-  const bool is_known = std::ranges::find(known, key, &records::TrustedKey::key) != known.end();
-  if (!is_known) {
-    std::string text;
-    if (FileExists(paths.trusted_keys)) {
-      TW_ASSIGN_OR_RETURN(text, ReadFile(paths.trusted_keys));
-      if (!text.empty() && text.back() != '\n') text += '\n';
-    }
-    TW_RETURN_IF_ERROR(
-        records::WriteTrustedKeys(paths.trusted_keys, text + records::PublicKeyLine(key, comment)));
-  }
-  if (!json_) {
-    PrintOut("{}{}: {}trusted ({})\n", key.Hex().substr(0, 16),
-             comment.empty() ? comment : " " + comment, is_known ? "already " : "",
-             paths.trusted_keys);
-  }
+  TW_ASSIGN_OR_RETURN(const auto trust, session::TrustKey(key, comment));
+  if (json_) return {};
+  PrintOut("{}{}: {}trusted ({})\n", key.Hex().substr(0, 16),
+           comment.empty() ? comment : " " + comment, trust.was_known ? "already " : "",
+           trust.file);
   return {};
 }
 

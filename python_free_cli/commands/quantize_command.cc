@@ -1,28 +1,24 @@
 // `tilewright quantize`: quantizes a float graph to integers, pass by pass.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <optional>
 #include <set>
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/model_source.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/progress.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/graph/passes/passes.h"
+#include "src/graph/quantize/best_mode.h"
 #include "src/graph/quantize/integral.h"
-#include "src/graph/quantize/pipeline.h"
-#include "src/graph/quantize/quality.h"
 #include "src/graph/relay/export.h"
 #include "src/media/data_set.h"
+#include "src/report/networks/quantized.h"
+#include "src/report/terminal/progress.h"
 #include "src/session/model.h"
 
 namespace tilewright::cli {
@@ -94,25 +90,25 @@ class QuantizeCommand final : public Command {
     TW_ASSIGN_OR_RETURN(auto samples, quantize::LoadDataSet(data_, graph, data_options_));
     if (!data_.empty() && samples.empty()) return InvalidArgument("--data: not one whole sample");
     options.samples = std::move(samples);
-    WorkProgress progress("quantize");
+    report::WorkProgress progress("quantize");
     progress_ = &progress;
     progress.Set(0, 0, "reference results");
-    TW_RETURN_IF_ERROR(MeasureReference(graph, options));
-    std::vector<quantize::IntegerValue> values;
+    TW_ASSIGN_OR_RETURN(auto expected, MeasureReference(graph, options));
     const std::size_t known = graph.notes.size();  // number of notes printed during reading
-    auto result = Quantize(std::move(graph), options, values);
+    auto result = Quantize(std::move(graph), options, expected);
     progress.Stop();
     progress_ = nullptr;
     if (!result.ok()) return result.status().WithContext(file_);
-    for (std::size_t i = known; i < result->notes.size(); ++i) {
-      PrintErr("note: {}\n", result->notes[i]);
-    }
+    const Graph& made = result->graph;
+    for (std::size_t i = known; i < made.notes.size(); ++i) PrintErr("note: {}\n", made.notes[i]);
     if (!output_.empty()) {
-      auto text = TextOf(*result, options.config);
+      auto text = TextOf(made, options.config);
       if (!text.ok()) return text.status().WithContext(file_);
       TW_RETURN_IF_ERROR(WriteFile(output_, *text));
     }
-    Print(options, values, *result);
+    auto left = options.passes.back() == "realize" ? quantize::FloatLayersOf(made, left_) : left_;
+    Print({output_, std::move(options), *std::move(result), std::move(left), std::move(expected),
+           synthetic_inputs_, IsAuto(), tried_});
     return kExitDone;
   }
 
@@ -151,12 +147,7 @@ class QuantizeCommand final : public Command {
       return InvalidArgument("--calibrate and calibrate_mode are the same; expected one of them");
     }
     if (!IsAuto()) return config.Set("calibrate_mode", calibrate_).WithContext("--calibrate");
-    if (!given.contains("weight_scale")) config.weight_scale = quantize::WeightScale::kMax;
-    if (!given.contains("per_channel")) config.per_channel = true;
-    const bool narrow = config.nbit_input == 8 && config.dtype_input == kInt8;
-    if (!given.contains("unsigned") && config.rules >= quantize::kAccurateRules && narrow) {
-      config.unsigned_inputs = true;
-    }
+    quantize::ImproveForCpu(config, given);
     return {};
   }
 
@@ -202,7 +193,7 @@ class QuantizeCommand final : public Command {
     if (!data_.empty() && !runs("calibrate")) {
       return InvalidArgument("--data: calibrate is none of the passes that run");
     }
-    if (IsAuto() && !(runs("calibrate") && Ends(options))) {
+    if (IsAuto() && !(runs("calibrate") && quantize::EndsQuantized(options))) {
       return InvalidArgument(
           "--calibrate auto: expected calibrate and realize among the passes that run: modes are "
           "told apart by the results of the quantized network");
@@ -211,26 +202,18 @@ class QuantizeCommand final : public Command {
   }
 
   bool IsAuto() const { return calibrate_ == "auto"; }
-  /// Returns true if the passes end with a network whose results approximate the float network's.
-  static bool Ends(const quantize::PipelineOptions& options) {
-    return options.passes.back() == "realize" || options.passes.back() == "simulate";
-  }
-
-  /// Returns the number of inputs on which results are compared. If it is used to choose a mode, it
-  /// is the number of samples, but fewer for networks that the reference evaluator would run for
-  /// minutes. The result is deterministic.
+  /// Returns the number of inputs on which results are compared.
   std::size_t JudgingCount(const Graph& graph, std::size_t samples) const {
-    constexpr double kMaxMacs = 2e10;  // summed over the inputs, for each mode
     if (check_ >= 0) return static_cast<std::size_t>(check_);
     if (!IsAuto()) return synthetic_inputs_ ? 1 : 2;
-    const double fit = kMaxMacs / std::max(quantize::MacsOf(graph), 1.0);
-    return std::max<std::size_t>(
-        2, static_cast<std::size_t>(std::min(fit, static_cast<double>(samples))));
+    return quantize::InputsToCompare(graph, samples);
   }
 
   /// Computes the reference results of the float network, on synthetic inputs if none are given.
-  Status MeasureReference(const Graph& graph, quantize::PipelineOptions& options) {
-    if (!Ends(options)) return {};
+  Result<quantize::FloatResults> MeasureReference(const Graph& graph,
+                                                  quantize::PipelineOptions& options) {
+    quantize::FloatResults none;
+    if (!quantize::EndsQuantized(options)) return none;
     synthetic_inputs_ = options.samples.empty();
     if (synthetic_inputs_ && IsAuto()) {
       constexpr int kSyntheticSamples = 8;
@@ -240,77 +223,50 @@ class QuantizeCommand final : public Command {
           "may be far from real ones: give some with --data\n");
     }
     const std::size_t count = JudgingCount(graph, options.samples.size());
-    if (count == 0) return {};
+    if (count == 0) return none;
+    std::span<const quantize::Sample> judging;
     if (options.samples.empty()) {
       made_ = quantize::SyntheticSamples(graph, static_cast<int>(count));
-      judging_ = made_;
+      judging = made_;
     } else {
-      judging_ = std::span(options.samples).first(std::min(count, options.samples.size()));
+      judging = std::span(options.samples).first(std::min(count, options.samples.size()));
     }
-    auto expected = quantize::OutputsFor(graph, judging_, threads_);
+    auto expected = quantize::FloatResults::Of(graph, judging, threads_);
     if (!expected.ok()) return expected.status().WithContext("--check");
-    expected_ = *std::move(expected);
-    for (int id : graph.outputs()) output_names_.push_back(graph.node(id).name);
-    return {};
+    return expected;
   }
 
   /// Runs the passes; with --calibrate auto once for each mode, and keeps the best result.
-  Result<Graph> Quantize(Graph graph, quantize::PipelineOptions& options,
-                         std::vector<quantize::IntegerValue>& values) {
+  Result<quantize::ModeResult> Quantize(Graph graph, quantize::PipelineOptions& options,
+                                        const quantize::FloatResults& expected) {
     if (!IsAuto()) {
-      options.after = [this](std::string_view pass, const Graph& now) {
-        return PrintAfter(pass, now);
+      options.after = [this](std::string_view pass, const Graph& now) -> Status {
+        std::string listing;
+        TW_RETURN_IF_ERROR(ListAfter(pass, now, listing));
+        ShowListing(std::move(listing));
+        return {};
       };
-      auto result = quantize::RunPasses(std::move(graph), options, &values);
-      if (result.ok()) TW_RETURN_IF_ERROR(Judge(*result, quality_));
+      quantize::ModeResult result{options.config.calibrate_mode, {}, {}, {}};
+      TW_ASSIGN_OR_RETURN(result.graph,
+                          quantize::RunPasses(std::move(graph), options, &result.values));
+      TW_ASSIGN_OR_RETURN(result.quality, expected.Compare(result.graph));
       return result;
     }
-    using Mode = quantize::CalibrateMode;
-    std::optional<Graph> best;
-    Mode chosen = Mode::kPercentile;
-    std::string listing;
-    for (Mode mode : {Mode::kPercentile, Mode::kMse, Mode::kKlDivergence, Mode::kGlobalScale}) {
-      if (mode == Mode::kPercentile && options.config.rules < quantize::kSkipCountsConvolutions) {
-        continue;
-      }
-      options.config.calibrate_mode = mode;
-      std::string printed;
-      options.after = [&](std::string_view pass, const Graph& now) {
-        return ListAfter(pass, now, printed);
-      };
-      std::vector<quantize::IntegerValue> made;
-      left_.clear();
-      TW_ASSIGN_OR_RETURN(auto result, quantize::RunPasses(graph.Clone(), options, &made));
-      quantize::Quality quality;
-      TW_RETURN_IF_ERROR(Judge(result, quality));
-      candidates_.push_back({std::string(quantize::CalibrateModeName(mode)), quality.total});
-      PrintErr("{}: {:.2f} dB\n", candidates_.back().first, quality.total);
-      if (best && quality.total <= quality_.total) continue;
-      quality_ = quality;
-      best = std::move(result);
-      values = std::move(made);
-      listing = std::move(printed);
-      chosen = mode;
-    }
+    std::string printed, listing;
+    options.after = [&](std::string_view pass, const Graph& now) {
+      return ListAfter(pass, now, printed);
+    };
+    const auto tried = [&](const quantize::ModeResult& one, bool best) {
+      tried_.emplace_back(quantize::CalibrateModeName(one.mode), one.quality.total);
+      PrintErr("{}: {:.2f} dB\n", tried_.back().first, one.quality.total);
+      if (best) listing = printed;
+    };
+    TW_ASSIGN_OR_RETURN(auto best, quantize::QuantizeInBestMode(graph, options, expected, tried));
     options.after = nullptr;
-    options.config.calibrate_mode = chosen;
     ShowListing(std::move(listing));
-    return *std::move(best);
+    return best;
   }
 
-  Status Judge(const Graph& result, quantize::Quality& quality) const {
-    if (expected_.empty()) return {};
-    TW_ASSIGN_OR_RETURN(auto actual, quantize::OutputsFor(result, judging_, threads_));
-    quality = quantize::QualityOf(expected_, actual);
-    return {};
-  }
-
-  Status PrintAfter(std::string_view pass, const Graph& graph) {
-    std::string listing;
-    TW_RETURN_IF_ERROR(ListAfter(pass, graph, listing));
-    ShowListing(std::move(listing));
-    return Status();
-  }
   Status ListAfter(std::string_view pass, const Graph& graph, std::string& listing) const {
     if (progress_ != nullptr) progress_->Set(0, 0, "after " + std::string(pass));
     if (pass != print_after_) return Status();
@@ -326,109 +282,15 @@ class QuantizeCommand final : public Command {
     }
   }
 
-  std::vector<quantize::FloatLayer> Left(const quantize::PipelineOptions& options,
-                                         const Graph& result) const {
-    return options.passes.back() == "realize" ? quantize::FloatLayersOf(result, left_) : left_;
-  }
-
-  void Print(const quantize::PipelineOptions& options,
-             const std::vector<quantize::IntegerValue>& values, const Graph& result) const {
-    const std::vector<quantize::FloatLayer> left = Left(options, result);
+  void Print(const report::QuantizedNetwork& network) const {
     if (json_) {
-      PrintAsJson(options, values, left, result.synthetic_constants);
+      Json out = network.ToJson();
+      if (!print_after_.empty()) out["listing"] = listing_;
+      PrintJson(out);
     } else if (!output_.empty()) {
-      PrintOut("{}: {}; {} operators work on integers\n", output_, fmt::join(options.passes, ", "),
-               values.size());
-      if (Ends(options)) PrintFloatLayers(left, result);
-      if (!expected_.empty()) PrintQuality(options);
+      WriteText(network.ToText());
     }
-    if (!Ends(options)) return;
-    const bool measured =
-        options.config.calibrate_mode != quantize::CalibrateMode::kGlobalScale || IsAuto();
-    if (!measured && std::ranges::find(options.passes, "calibrate") != options.passes.end()) {
-      PrintErr(
-          "note: ranges were not measured: what is beyond +-{:g} (global_scale) is clipped; "
-          "--calibrate auto --data FILES measures them\n",
-          options.config.global_scale);
-    }
-    constexpr double kMinDecibels = 10;  // below, more than a third of the signal is error
-    if (!expected_.empty() && !(quality_.total >= kMinDecibels)) {
-      PrintErr(
-          "warning: little of the results is left ({:.1f} dB): see --calibrate auto, "
-          "--data, and skip_conv_layers\n",
-          quality_.total);
-    }
-  }
-
-  static void PrintFloatLayers(const std::vector<quantize::FloatLayer>& left, const Graph& result) {
-    const auto count = std::ranges::count_if(result.nodes(), [](const Node& node) {
-      return node.kind == NodeKind::kOperator && IsAnchor(node.op.kind);
-    });
-    PrintOut("{} of {} convolutions and matrix products are of integers{}\n",
-             count - std::ssize(left), count, left.empty() ? "" : "; float stay:");
-    std::map<std::string, std::vector<std::string>> names;
-    for (const auto& layer : left) names[layer.reason].emplace_back(SourceName(layer.name));
-    for (auto& [reason, list] : names) {
-      constexpr std::size_t kShown = 4;
-      const std::size_t more = list.size() - std::min(list.size(), kShown);
-      list.resize(list.size() - more);
-      PrintOut("  {}: {}{}\n", reason, fmt::join(list, ", "),
-               more == 0 ? "" : fmt::format(" and {} more (--json names all)", more));
-    }
-  }
-
-  void PrintQuality(const quantize::PipelineOptions& options) const {
-    std::string each;
-    for (std::size_t i = 0; quality_.outputs.size() > 1 && i < quality_.outputs.size(); ++i) {
-      each +=
-          fmt::format("{}{} {:.2f}", i == 0 ? " (" : ", ", output_names_[i], quality_.outputs[i]);
-    }
-    PrintOut("outputs beside the float network's: {:.2f} dB{}{} on {} {}; {}\n", quality_.total,
-             each, each.empty() ? "" : ")", judging_.size(),
-             synthetic_inputs_ ? (judging_.size() == 1 ? "synthetic input" : "synthetic inputs")
-                               : (judging_.size() == 1 ? "input of --data" : "inputs of --data"),
-             quantize::CalibrateModeName(options.config.calibrate_mode));
-  }
-
-  void PrintAsJson(const quantize::PipelineOptions& options,
-                   const std::vector<quantize::IntegerValue>& values,
-                   const std::vector<quantize::FloatLayer>& left,
-                   std::int64_t synthetic_constants) const {
-    Json list = Json::array(), floats = Json::array(), tried = Json::array();
-    for (const quantize::IntegerValue& value : values) {
-      list.push_back({{"value", value.value}, {"scales", value.scales}});
-    }
-    for (const quantize::FloatLayer& layer : left) {
-      floats.push_back({{"value", SourceName(layer.name)},
-                        {"operator", OpName(layer.op)},
-                        {"reason", layer.reason}});
-    }
-    const auto decibels = [](double db) { return std::isfinite(db) ? Json(db) : Json(); };
-    for (const auto& [mode, db] : candidates_) {
-      tried.push_back({{"calibrate_mode", mode}, {"sqnr_db", decibels(db)}});
-    }
-    Json sqnr;
-    if (!expected_.empty()) {
-      Json each = Json::array();
-      for (std::size_t i = 0; i < quality_.outputs.size(); ++i) {
-        each.push_back({{"output", output_names_[i]}, {"sqnr_db", decibels(quality_.outputs[i])}});
-      }
-      sqnr = {{"sqnr_db", decibels(quality_.total)},
-              {"inputs", judging_.size()},
-              {"made_up_inputs", synthetic_inputs_},
-              {"outputs", std::move(each)}};
-    }
-    Json report = {{"file", output_},
-                   {"passes", options.passes},
-                   {"samples", options.samples.size()},
-                   {"made_up_constants", SyntheticConstantsJson(synthetic_constants)},
-                   {"calibrate_mode", quantize::CalibrateModeName(options.config.calibrate_mode)},
-                   {"quality", std::move(sqnr)},
-                   {"candidates", std::move(tried)},
-                   {"float", std::move(floats)},
-                   {"integers", std::move(list)}};
-    if (!print_after_.empty()) report["listing"] = listing_;
-    PrintJson(report);
+    network.NoteWeakness([](const std::string& note) { PrintErr("{}\n", note); });
   }
 
   ModelArguments model_;
@@ -436,17 +298,13 @@ class QuantizeCommand final : public Command {
   std::vector<std::string> fields_, data_, passes_;
   quantize::DataSetOptions data_options_;
   int threads_ = 2, check_ = -1;
-  WorkProgress* progress_ = nullptr;  // while passes run
+  report::WorkProgress* progress_ = nullptr;  // while passes run
   bool json_ = false, reduce_range_ = false;
 
   std::vector<quantize::FloatLayer> left_;
-  std::vector<quantize::Sample> made_;         // synthetic inputs, if none are given
-  std::span<const quantize::Sample> judging_;  // these inputs, or samples of the options
-  std::vector<quantize::Sample> expected_;     // outputs of the float network; empty: no comparison
-  std::vector<std::string> output_names_;
+  std::vector<quantize::Sample> made_;  // synthetic inputs, if none are given
   bool synthetic_inputs_ = false;
-  quantize::Quality quality_;
-  std::vector<std::pair<std::string, double>> candidates_;
+  std::vector<std::pair<std::string, double>> tried_;
 };
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <map>
 #include <optional>
 
 #include "python_free_cli/arguments/command_line.h"
@@ -17,37 +16,29 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/record_sources.h"
-#include "records/answer_json.h"
 #include "records/devices/device_results.h"
 #include "records/devices/shares_json.h"
 #include "search/job.h"
 #include "search/measured/config_results.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
-#include "src/base/printable.h"
 #include "src/base/shell/quote.h"
 #include "src/base/strings.h"
-#include "src/base/text/plural.h"
-#include "src/report/text/answer_text.h"
-#include "src/session/device_choice.h"
-#include "src/session/format.h"
+#include "src/report/text/answers.h"
 #include "src/session/imported/hint.h"
-#include "src/session/names.h"
 #include "src/session/open_task.h"
+#include "src/session/query/questions.h"
 #include "src/session/record_sources.h"
 #include "src/session/share_text.h"
 #include "src/session/tasks.h"
-#include "src/session/text_table.h"
 #include "src/target/device.h"
-#include "src/target/short_target.h"
 #include "src/templates/device.h"
-#include "src/templates/open/environment.h"
-#include "src/templates/open/open_template.h"
-#include "src/templates/text/kernel_json.h"
 #include "src/tensor/open_workload.h"
 
 namespace tilewright::cli {
 namespace {
+
+using session::Question;
 
 class QueryCommand final : public Command {
  public:
@@ -106,7 +97,7 @@ class QueryCommand final : public Command {
     TW_ASSIGN_OR_RETURN(auto accept, sources_.Accept());
     TW_ASSIGN_OR_RETURN(const OpenTask* open, session::FindOpenTask(templates(), task_));
     if (open != nullptr) task_ = open->workload.Key();
-    if (open == nullptr) TW_RETURN_IF_ERROR(CheckOpenName());
+    if (open == nullptr) TW_RETURN_IF_ERROR(session::CheckNoOpenTask(templates(), task_));
     TW_ASSIGN_OR_RETURN(const auto target, open != nullptr ? open->target() : ParseTarget());
     const TemplateRegistry& chosen = float_error_.Choose(templates());
     TW_ASSIGN_OR_RETURN(auto catalog, sources_.Open(chosen, target, PrintNote));
@@ -123,47 +114,40 @@ class QueryCommand final : public Command {
     if (open == nullptr && !environment_.empty()) {
       return InvalidArgument("--environment: expected the name of a program's task with it");
     }
-    TW_ASSIGN_OR_RETURN(const auto device, DeviceAsked(target));
-    if (front_) return PrintFronts(asked, chosen, target, device, catalog);
+    auto device = session::DeviceAsked(environment_, target);
+    if (!device.ok() && !environment_.empty()) return device.status().WithContext("--environment");
+    TW_RETURN_IF_ERROR(device);
+    records::LookupRequest terms;
+    terms.templates = &chosen;
+    terms.target = &target;
+    terms.device = &*device;
+    if (front_) return PrintFronts(asked, terms, catalog);
     if (!over_.empty()) return QueryDevices(asked, chosen, target, catalog);
     if (prefer.has_value() && !prefer->limited.empty() && IsNetwork(asked)) {
       std::vector<search::TuneTask> tasks;
-      for (const Asked& one : asked) tasks.push_back({{*one.workload, target}, {}, one.uses});
+      for (const Question& one : asked) tasks.push_back({{*one.workload, target}, {}, one.uses});
       TW_RETURN_IF_ERROR(
-          session::ShareLimitOf(tasks, chosen, target, device, catalog, *prefer, PrintNote));
+          session::ShareLimitOf(tasks, chosen, target, *device, catalog, *prefer, PrintNote));
     }
-    Json list = Json::array();
-    std::vector<records::CatalogAnswer> answers;
-    MetricSums sums;  // of the records chosen by --prefer
-    for (Asked& one : asked) {
-      records::LookupRequest request;
-      request.templates = &chosen;
-      request.workload = one.workload.has_value() ? &*one.workload : nullptr;
-      request.target = &target;
-      request.device = &device;
-      request.accept = records::DownTo(accept);
-      request.prefer = prefer.has_value() ? &*prefer : nullptr;
-      if (autotvm.has_value()) {
-        autotvm->task = one.task;
-        request.autotvm = &*autotvm;
-      }
-      TW_ASSIGN_OR_RETURN(auto answer, catalog.Query(request));
-      if (request.prefer != nullptr) AddTo(sums, answer, target, one.uses);
-      list.push_back(records::AnswerJson(answer, request.workload, one.text,
-                                         own ? target.ToString() : autotvm->target.text));
-      if (kernel_) AddKernel(one, answer, chosen, target, list.back());
-      answers.push_back(std::move(answer));
-    }
-    // Metrics without a measured value that were not requested are not printed.
-    std::erase_if(sums, [&](const auto& one) {
-      const bool asked_for = one.first == prefer->minimized || one.first == prefer->limited;
-      return one.second.unknown == static_cast<int>(asked.size()) && !asked_for;
-    });
+    terms.accept = records::DownTo(accept);
+    terms.prefer = prefer.has_value() ? &*prefer : nullptr;
+    terms.autotvm = autotvm.has_value() ? &*autotvm : nullptr;
+    TW_ASSIGN_OR_RETURN(const auto answers, session::AnswerAll(asked, terms, catalog));
+    // The sums are those of the records chosen by --prefer.
+    const auto sums = prefer.has_value() ? session::SumsOf(asked, answers, target, *prefer)
+                                         : session::MetricSums();
     if (json_) {
-      PrintAsJson(std::move(list), sums);
+      Json list =
+          report::AnswersJson(asked, answers, own ? target.ToString() : autotvm->target.text);
+      for (std::size_t i = 0; kernel_ && i < asked.size(); ++i) {
+        report::AddKernelJson(asked[i], answers[i], chosen, target, list[i]);
+      }
+      Json json = {{"answers", std::move(list)}};
+      report::AddSumsJson(sums, json);
+      PrintJson(json);
     } else {
-      PrintAnswers(asked, answers, target);
-      PrintSums(sums);
+      WriteText(report::AnswersText(asked, answers, target, OutputColumns()));
+      WriteText(report::SumsText(sums));
       TW_RETURN_IF_ERROR(NoteWhatHelps(asked, answers, target, catalog));
     }
     return std::ranges::count(answers, records::AnswerLevel::kMiss,
@@ -173,51 +157,6 @@ class QueryCommand final : public Command {
   }
 
  private:
-  struct Asked {
-    std::string text;  ///< key or tuple
-    std::string name;  ///< for display
-    std::optional<Workload> workload;
-    std::optional<records::AutotvmTask> task;
-    std::int64_t uses = 1;
-    Epilogue epilogue = {};  ///< of the task in its network
-  };
-
-  /// Errors: kInvalidArgument with the names of all open tasks if the task is neither one of them
-  /// nor a file.
-  Status CheckOpenName() const {
-    if (task_.find_first_of("(#?[") != std::string::npos || FileExists(task_)) return {};
-    std::string names;
-    for (const TemplateEntry& entry : templates().all()) {
-      if (entry.open == nullptr) continue;
-      const std::string problem = ProblemText(entry.open->problem);
-      names += "\n  " + entry.open->name + (problem.empty() ? "" : " " + problem);
-    }
-    if (names.empty()) return {};
-    return InvalidArgument(
-        "'" + task_ + "': no such task in the record stores, and no such file; they have:" + names);
-  }
-
-  /// Adds the member "kernel" to an answer; null with the reason in "no_kernel" if it has none.
-  static void AddKernel(const Asked& asked, const records::CatalogAnswer& answer,
-                        const TemplateRegistry& templates, const Target& target, Json& out) {
-    const auto kernel = [&]() -> Result<Json> {
-      const Candidate* candidate = answer.candidate();
-      if (candidate == nullptr) return NotFound("a miss has no kernel");
-      if (!asked.workload) return Unsupported("no template builds the task");
-      TW_ASSIGN_OR_RETURN(const TemplateEntry* entry, EntryToBuild(templates, *candidate));
-      return KernelJson(*entry, *asked.workload, asked.epilogue, target, candidate->config);
-    }();
-    out["kernel"] = kernel.ok() ? *kernel : Json();
-    if (!kernel.ok()) out["no_kernel"] = kernel.status().message();
-  }
-
-  /// Sum over all uses of a network's tasks.
-  struct MetricSum {
-    double value = 0;
-    int unknown = 0;  ///< number of tasks without a value
-  };
-  using MetricSums = std::map<std::string, MetricSum>;
-
   /// Takes the settings of `--job` that were not given as arguments.
   Status ReadJob() {
     if (job_.empty()) {
@@ -247,18 +186,6 @@ class QueryCommand final : public Command {
     return {};
   }
 
-  /// Returns the device of the question: an environment, a device of grids of this machine, or any
-  /// that runs the code.
-  Result<DeviceFingerprint> DeviceAsked(const Target& target) const {
-    if (!environment_.empty()) {
-      auto device = ParseEnvironment(environment_);
-      return device.ok() ? device
-                         : Result<DeviceFingerprint>(device.status().WithContext("--environment"));
-    }
-    auto here = session::DeviceChoice().Fingerprint(target);
-    return here.ok() ? here : DeviceFor(target);
-  }
-
   Result<Target> ParseTarget() const {
     // AutoTVM's rule also serves targets and tasks without code generation.
     const bool as_written = sources_.rule != "own" && target_.vta_config.empty();
@@ -278,59 +205,9 @@ class QueryCommand final : public Command {
     return target;
   }
 
-  /// Only a hit is a record of the task itself.
-  static void AddTo(MetricSums& sums, const records::CatalogAnswer& answer, const Target& target,
-                    std::int64_t uses) {
-    for (const std::string& metric : MetricsOf(target)) {
-      std::optional<double> value;
-      if (answer.level == records::AnswerLevel::kHit && answer.answer.record.has_value()) {
-        value = answer.answer.record->trial.ValueOf(metric);
-      }
-      MetricSum& sum = sums[metric];
-      if (!value) ++sum.unknown;
-      sum.value += static_cast<double>(uses) * value.value_or(0);
-    }
-  }
-
-  static void PrintAsJson(Json list, const MetricSums& sums) {
-    Json json = {{"answers", std::move(list)}};
-    for (const auto& [metric, sum] : sums) {
-      // A partial sum would look like a complete one.
-      json["sums"][metric] = sum.unknown == 0 ? Json(sum.value) : Json();
-      if (sum.unknown > 0) json["sums_unknown"][metric] = sum.unknown;
-    }
-    PrintJson(json);
-  }
-
-  static void PrintAnswers(const std::vector<Asked>& asked,
-                           const std::vector<records::CatalogAnswer>& answers,
-                           const Target& target) {
-    const auto workload = [](const Asked& one) {
-      return one.workload.has_value() ? &*one.workload : nullptr;
-    };
-    if (asked.size() == 1) {
-      return WriteText(report::AnswerText(asked[0].name, workload(asked[0]), target, answers[0]));
-    }
-    report::AnswerTable table;
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      table.Add(asked[i].name, workload(asked[i]), answers[i]);
-    }
-    WriteText(table.Text(target, OutputColumns()));
-  }
-
-  static void PrintSums(const MetricSums& sums) {
-    if (sums.empty()) return;
-    PrintOut("as often as they are used:");
-    for (const auto& [metric, sum] : sums) {
-      PrintOut(" {}", session::ShortValue(metric, sum.value));
-      if (sum.unknown > 0) PrintOut(" ({} of {} unknown)", metric, Counted(sum.unknown, "task"));
-    }
-    PrintOut("\n");
-  }
-
   /// Prints the command that asks for imported records of tasks without a hit, and the one that
   /// tunes these tasks.
-  Status NoteWhatHelps(const std::vector<Asked>& asked,
+  Status NoteWhatHelps(const std::vector<Question>& asked,
                        const std::vector<records::CatalogAnswer>& answers, const Target& target,
                        records::Catalog& catalog) const {
     (void)std::fflush(stdout);  // the notes are about the table
@@ -373,7 +250,7 @@ class QueryCommand final : public Command {
   }
 
   /// Returns the task or file to tune: one task if it alone has no hit.
-  std::string TaskToTune(const std::vector<Asked>& asked,
+  std::string TaskToTune(const std::vector<Question>& asked,
                          const std::vector<records::CatalogAnswer>& answers,
                          const Workload& first_missing, const Target& target) const {
     if (task_.starts_with('(') || task_.starts_with('[')) return first_missing.Key();
@@ -412,7 +289,7 @@ class QueryCommand final : public Command {
   }
 
   /// A limit applies to all uses of a network's tasks together, also for a network with one task.
-  bool IsNetwork(const std::vector<Asked>& asked) const {
+  bool IsNetwork(const std::vector<Question>& asked) const {
     return asked.size() > 1 ||
            (task_.find_first_of("(#") == std::string::npos && !task_.ends_with(".tw"));
   }
@@ -460,11 +337,11 @@ class QueryCommand final : public Command {
   }
 
   /// `--over` with names of devices.
-  Result<int> QueryDevices(const std::vector<Asked>& asked, const TemplateRegistry& chosen,
+  Result<int> QueryDevices(const std::vector<Question>& asked, const TemplateRegistry& chosen,
                            const Target& target, records::Catalog& catalog) const {
     bool all = true;
     Json list = Json::array();
-    for (const Asked& one : asked) {
+    for (const Question& one : asked) {
       TW_ASSIGN_OR_RETURN(const auto read, records::TaskResults::Read(
                                                catalog, chosen, *one.workload, MetricOf(target)));
       auto results = read.OnAll(over_);
@@ -478,97 +355,39 @@ class QueryCommand final : public Command {
   /// A task with "?" in place of a size.
   Result<int> QuerySizes(const TemplateRegistry& chosen, records::Catalog& catalog) const {
     if (over_.size() > 1) return InvalidArgument("--over: one device for a range of sizes");
-    TW_ASSIGN_OR_RETURN(const auto tasks, records::FindSizes(catalog, task_));
     const std::string device = over_.empty() ? "here" : over_[0];
-    std::vector<records::ConfigResults> results;
-    std::string metric;
-    for (const records::SizedTask& task : tasks) {
-      const OpenTask* open = FindOpenTask(chosen, task.workload);
-      TW_ASSIGN_OR_RETURN(const Target target,
-                          open != nullptr ? Result<Target>(open->target()) : ParseTarget());
-      metric = MetricOf(target);
-      TW_ASSIGN_OR_RETURN(const auto read,
-                          records::TaskResults::Read(catalog, chosen, task.workload, metric));
-      auto on = read.On(device);
-      if (!on.ok()) return on.status().WithContext(task.workload.Key());
-      results.push_back(*std::move(on));
-      results.back().name = std::to_string(task.size);
-    }
-    if (results.empty()) return NotFound("'" + task_ + "': no task with records matches");
+    TW_ASSIGN_OR_RETURN(const auto sized, session::ResultsBySize(catalog, chosen, task_, device,
+                                                                 [this] { return ParseTarget(); }));
     constexpr std::size_t kMaxShown = 8;
-    const records::ShareTable table(results, /*predicts=*/false);
+    const records::ShareTable table(sized.results, /*predicts=*/false);
     const auto rules = records::ChooseBySize(table, Score(), kMaxShown);
     if (json_) {
       Json json = {{"task", task_}};
-      json.update(records::RulesJson(table, results, Score(), rules));
+      json.update(records::RulesJson(table, sized.results, Score(), rules));
       PrintJson(json);
     } else {
-      WriteText(session::RulesText(table, results, Score(), rules, metric, OutputColumns()));
+      WriteText(
+          session::RulesText(table, sized.results, Score(), rules, sized.metric, OutputColumns()));
     }
     return rules.empty() ? kExitFailed : kExitDone;
   }
 
   /// Returns exit code 1 if a task has no front.
-  Result<int> PrintFronts(const std::vector<Asked>& asked, const TemplateRegistry& chosen,
-                          const Target& target, const DeviceFingerprint& device,
+  Result<int> PrintFronts(const std::vector<Question>& asked, const records::LookupRequest& terms,
                           records::Catalog& catalog) const {
+    TW_ASSIGN_OR_RETURN(const auto fronts, session::FrontsOf(asked, terms, catalog));
     Json list = Json::array();
     bool all = true;
-    for (const Asked& one : asked) {
-      records::LookupRequest request;
-      request.templates = &chosen;
-      request.workload = &*one.workload;
-      request.target = &target;
-      request.device = &device;
-      TW_ASSIGN_OR_RETURN(auto front, catalog.TaskFront(request));
-      all = all && !front.records.empty();
-      if (!json_) PrintFront(one, front);
-      Json records = Json::array();
-      for (const records::Record& record : front.records) {
-        const Candidate& candidate = record.trial.candidate;
-        Json values = Json::object();
-        for (const std::string& metric : front.metrics) {
-          values[metric] = *record.trial.ValueOf(metric);
-        }
-        records.push_back({{"id", record.id},
-                           {"values", std::move(values)},
-                           {"template", candidate.template_key},
-                           {"config", *ParseJson(candidate.config.ToString())}});
-      }
-      list.push_back({{"workload", one.text},
-                      {"uses", one.uses},
-                      {"metrics", front.metrics},
-                      {"records", std::move(records)}});
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      all = all && !fronts[i].records.empty();
+      if (!json_) WriteText(report::FrontText(asked[i], fronts[i], OutputColumns()));
+      list.push_back(report::FrontJson(asked[i], fronts[i]));
     }
     if (json_) PrintJson({{"fronts", std::move(list)}});
     return all ? kExitDone : kExitFailed;
   }
 
-  static void PrintFront(const Asked& one, const records::FrontByMetrics& front) {
-    std::string by;
-    std::vector<session::TextTable::Column> columns;
-    for (const std::string& metric : front.metrics) {
-      by += (by.empty() ? " by " : ",") + metric;
-      columns.push_back({"  " + metric, true});
-    }
-    PrintOut("{}: {}, {} on the front{}\n", one.name, Counted(one.uses, "use"),
-             front.records.size(), by);
-    columns.push_back({"config", true});
-    columns.push_back({"template", false, 8});
-    session::TextTable table(std::move(columns));
-    for (const records::Record& record : front.records) {
-      std::vector<std::string> cells;
-      for (const std::string& metric : front.metrics) {
-        cells.push_back(session::ShortValue(metric, *record.trial.ValueOf(metric)));
-      }
-      cells.push_back(fmt::format("#{}", record.trial.candidate.config.index));
-      cells.push_back(Printable(record.trial.candidate.template_key));
-      table.AddRow(std::move(cells));
-    }
-    PrintTable(table);
-  }
-
-  Result<std::vector<Asked>> TasksOf(const Target& target) const {
+  Result<std::vector<Question>> TasksOf(const Target& target) const {
     std::vector<search::TuneTask> tasks;
     if (job_.empty()) {
       TW_ASSIGN_OR_RETURN(const auto source, model_.Source(task_));
@@ -581,28 +400,14 @@ class QueryCommand final : public Command {
     if (range_) session::UseBlocks(*range_, tasks);
     if (DeviceTraitsOf(target).has_host_fallback && tasks.size() > 1)
       session::AssignToHost(templates(), tasks, PrintNote);
-    const std::vector<std::string> names = session::DistinctNames(tasks);
-    std::vector<Asked> asked;
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      const search::TuneTask& task = tasks[i];
-      asked.push_back({task.task.workload.Key(),
-                       names[i],
-                       task.task.workload,
-                       {},
-                       task.occurrences,
-                       task.epilogue});
-    }
-    return asked;
+    return session::QuestionsOf(tasks);
   }
 
-  /// A tuple is looked up as written: it may name a task without an operator in this program.
-  Result<std::vector<Asked>> AutotvmTasksOf(const Target& target) const {
+  Result<std::vector<Question>> AutotvmTasksOf(const Target& target) const {
     const bool is_tuple = !task_.empty() && (task_.front() == '(' || task_.front() == '[');
     if (!is_tuple) return TasksOf(target);
-    TW_ASSIGN_OR_RETURN(auto task, records::AutotvmTask::Parse(task_));
-    const std::string name =
-        task.workload.has_value() ? session::ShortName(*task.workload) : task.tuple;
-    return std::vector<Asked>{{task.tuple, name, task.workload, task, 1}};
+    TW_ASSIGN_OR_RETURN(auto question, session::QuestionOfTuple(task_));
+    return std::vector<Question>{std::move(question)};
   }
 
   const CLI::App* app_ = nullptr;

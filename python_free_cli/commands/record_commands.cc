@@ -3,19 +3,18 @@
 
 #include <CLI/CLI.hpp>
 
-#include "measure/supervisor/process_measurer.h"
 #include "python_free_cli/arguments/store_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/exchange_commands.h"
 #include "python_free_cli/commands/store_subcommands.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/record_tables.h"
 #include "records/autotvm/imported_summary.h"
 #include "records/autotvm/selection.h"
 #include "records/maintenance.h"
 #include "records/store.h"
 #include "src/base/json.h"
 #include "src/base/shell/quote.h"
+#include "src/report/store/record_tables.h"
 
 namespace tilewright::cli {
 namespace {
@@ -75,15 +74,15 @@ class RecordsCommand final : public Command {
       auto summary = records::Summarize(templates(), store_);  // only for the names
       if (summary.ok()) tasks = std::move(summary->tasks);
     }
-    const StoreNames names(tasks);
-    TrialTable table(names);
+    const report::StoreNames names(tasks);
+    report::TrialListing table(names, OutputColumns(), WriteText);
     std::int64_t count = 0;
     TW_RETURN_IF_ERROR(store.ForEachTrial(filter_, [&](const records::Record& record) {
       if (!selection.Includes(record.trial.candidate) || (limit_ > 0 && count >= limit_)) {
         return Status();
       }
       ++count;
-      json_ ? PrintAsJson(record) : table.Add(record);
+      json_ ? PrintJson(report::TrialJson(record)) : table.Add(record);
       return Status();
     }));
     table.Finish();
@@ -100,7 +99,7 @@ class RecordsCommand final : public Command {
   /// Prints the imported records that the filter accepts. count: of trials that were printed.
   Status ListImported(const records::Store& store, const records::Selection& selection,
                       std::int64_t& count) const {
-    ImportedTable table(/*results=*/true);
+    report::ImportedListing table(/*results=*/true, OutputColumns(), WriteText);
     TW_RETURN_IF_ERROR(records::ForEachImported(store, [&](const records::ImportedRecord& record) {
       const std::string outcome = records::AutotvmErrorName(record.error);
       const bool wanted = selection.Includes(record) &&
@@ -109,54 +108,11 @@ class RecordsCommand final : public Command {
                           (limit_ == 0 || count < limit_);
       if (!wanted) return Status();
       ++count;
-      json_ ? PrintAsJson(record, outcome) : table.Add(record);
+      json_ ? PrintJson(report::ImportedTrialJson(record)) : table.Add(record);
       return Status();
     }));
     table.Finish();
     return {};
-  }
-
-  static void PrintAsJson(const records::ImportedRecord& record, const std::string& outcome) {
-    Json flags = Json::array();
-    for (const std::string_view flag : records::ImportedFlagNames(record.flags)) {
-      flags.push_back(std::string(flag));
-    }
-    PrintJson({{"id", record.digest},
-               {"imported", true},
-               {"task", record.workload_key},
-               {"tuple", record.tuple},
-               {"target", record.target},
-               {"template", record.task},
-               {"index", record.index},
-               {"outcome", outcome},
-               {"value", record.error == 0 ? Json(record.cost) : Json()},
-               {"metric", "seconds"},
-               {"verified", false},
-               {"package", record.package},
-               {"file", record.file},
-               {"line", record.line},
-               {"flags", std::move(flags)}});
-  }
-
-  static void PrintAsJson(const records::Record& record) {
-    const Trial& t = record.trial;
-    PrintJson({{"id", record.id},
-               {"job", record.job},
-               {"task", t.candidate.task.workload.Key()},
-               {"target", t.candidate.task.target.ToString()},
-               {"epilogue", t.candidate.epilogue.ToString()},
-               {"template", t.candidate.template_key},
-               {"config", *ParseJson(t.candidate.config.ToString())},
-               {"outcome", std::string(OutcomeName(t.outcome))},
-               {"reason", t.reason},
-               {"value", t.value},
-               {"metric", t.metric},
-               {"noise", t.noise},
-               {"quiet_share", t.clean_fraction < 0 ? Json() : Json(t.clean_fraction)},
-               {"disturbed", t.noisy()},
-               {"samples", t.samples},
-               {"verified", t.verified},
-               {"reproduce", measure::ReproduceCommand(t.candidate)}});
   }
 
   StoreSubcommands care_;

@@ -84,9 +84,7 @@ class ReportCommand final : public Command {
       TW_RETURN_IF_ERROR(report::GatherStore(store, options, document));
     }
     if (!bench_.empty()) TW_RETURN_IF_ERROR(AddBench(document));
-    document.title = stores_.empty()                       ? "Benchmarks, " + document.bench->cpu
-                     : document.jobs.front().graph.empty() ? stores_.front()
-                                                           : document.jobs.front().graph;
+    document.title = TitleOf(document);
     if (!other_.empty()) TW_RETURN_IF_ERROR(AddComparison(document));
     if (!graph_.empty()) TW_RETURN_IF_ERROR(AddNetwork(document));
     if (!output_.empty()) {
@@ -98,13 +96,21 @@ class ReportCommand final : public Command {
     } else if (output_.empty()) {
       WriteText(report::ToText(document, OutputColumns()));
     } else {
-      PrintErr("{}: {}{}\n", output_, Counted(std::ssize(document.jobs), "job"),
+      PrintErr("{}: {}{}\n", output_,
+               Counted(std::ssize(document.jobs) + std::ssize(document.formats), "job"),
                document.bench ? ", " + Counted(std::ssize(document.bench->rows), "benchmark") : "");
     }
     return kExitDone;
   }
 
  private:
+  std::string TitleOf(const report::Document& document) const {
+    if (stores_.empty()) return "Benchmarks, " + document.bench->cpu;
+    const std::string& graph =
+        document.jobs.empty() ? document.formats.front().graph : document.jobs.front().graph;
+    return graph.empty() ? stores_.front() : graph;
+  }
+
   Status AddBench(report::Document& document) const {
     auto text = ReadFile(bench_);
     if (!text.ok()) return text.status().WithContext("--bench");
@@ -128,6 +134,9 @@ class ReportCommand final : public Command {
   /// Plans the model as `compile` does with these stores, for the target and the device of the
   /// newest job.
   Status AddNetwork(report::Document& document) const {
+    if (document.jobs.empty()) {
+      return InvalidArgument("--graph: the stores have no trials, whose device it needs");
+    }
     const report::JobPage& job = document.jobs.front();
     auto target = Target::Parse(job.target);
     if (!target.ok()) return target.status().WithContext("the job's target");

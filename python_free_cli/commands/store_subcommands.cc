@@ -9,51 +9,19 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/record_tables.h"
-#include "python_free_cli/tune_display.h"
-#include "records/autotvm/imported_summary.h"
 #include "records/autotvm/selection.h"
 #include "records/merge.h"
-#include "records/package/package.h"
 #include "src/base/files/output_file.h"
 #include "src/base/json.h"
-#include "src/base/printable.h"
 #include "src/base/shell/quote.h"
 #include "src/base/text/plural.h"
-#include "src/session/format.h"
-#include "src/session/text_table.h"
-#include "src/templates/device.h"
+#include "src/report/store/contents.h"
+#include "src/report/store/maintenance.h"
 
 namespace tilewright::cli {
 namespace {
 
 double Megabytes(std::int64_t bytes) { return 1e-6 * static_cast<double>(bytes); }
-
-Json ImportedJson(const std::vector<records::ImportedSummary>& imported) {
-  Json list = Json::array();
-  for (const records::ImportedSummary& one : imported) {
-    list.push_back({{"package", one.package},
-                    {"file", one.file},
-                    {"target", one.target},
-                    {"records", one.records},
-                    {"tasks", one.tasks},
-                    {"failed", one.failed}});
-  }
-  return list;
-}
-
-Json ImportedJson(const records::ImportedRecord& record) {
-  return {{"task", record.workload_key}, {"tuple", record.tuple}, {"target", record.target},
-          {"template", record.task},     {"index", record.index}, {"value", record.cost},
-          {"metric", "seconds"},         {"verified", false},     {"package", record.package},
-          {"file", record.file},         {"line", record.line}};
-}
-
-/// Returns the metric of a target's trials.
-std::string MetricOfText(const std::string& target_text) {
-  auto target = Target::Parse(target_text);
-  return target.ok() ? MetricOf(*target) : "seconds";
-}
 
 }  // namespace
 
@@ -142,217 +110,49 @@ Result<std::string> StoreSubcommands::StorePath() {
 }
 
 Result<int> StoreSubcommands::Stats() {
-  TW_ASSIGN_OR_RETURN(auto summary, records::Summarize(*templates_, store_));
-  TW_ASSIGN_OR_RETURN(const auto store,
-                      records::Store::Open(store_, records::Store::Mode::kReadOnly));
-  TW_ASSIGN_OR_RETURN(const auto imported, records::SummarizeImported(store));
-  if (json_) {
-    Json out = {{"store", store_},
-                {"store_id", summary.store_id},
-                {"schema", summary.schema},
-                {"trials", summary.trials},
-                {"jobs", summary.jobs},
-                {"unfinished_jobs", summary.unfinished_jobs},
-                {"log_entries", summary.log_entries},
-                {"file_bytes", summary.file_bytes},
-                {"free_bytes", summary.free_bytes},
-                {"oldest_unix_seconds", summary.oldest_unix_seconds},
-                {"newest_unix_seconds", summary.newest_unix_seconds},
-                {"trials_of_stores", summary.stores},
-                {"tasks", Json::array()}};
-    for (const records::TaskSummary& task : summary.tasks) {
-      const std::string metric = MetricOfText(task.target);
-      out["tasks"].push_back({{"key", task.workload_key},
-                              {"target", task.target},
-                              {"device", task.device},
-                              {"trials", task.trials},
-                              {"verified", task.verified},
-                              {"metric", metric},
-                              {"best_" + metric, task.best},
-                              {"outcomes", task.outcomes}});
-    }
-    out["imported"] = ImportedJson(imported);
-    PrintJson(out);
-    return kExitDone;
-  }
-  const StoreNames names(summary.tasks);
-  session::TextTable table(
-      {{"task", false, 24}, {"trials", true}, {"verified", true}, {"best", true}});
-  for (const records::TaskSummary& task : summary.tasks) {
-    table.AddRow({Printable(names.Of(task.workload_key, task.target)), std::to_string(task.trials),
-                  std::to_string(task.verified),
-                  session::ShortValue(MetricOfText(task.target), task.best)});
-  }
-  PrintTable(table);
-  PrintImported(imported);
-  std::int64_t imports = 0;
-  for (const records::ImportedSummary& one : imported) imports += one.records;
-  PrintWrapped(fmt::format("{}, {}, {} ({} unfinished), {}{:.1f} MB, {:.1f} MB of it free",
-                           Counted(std::ssize(summary.tasks), "task"),
-                           Counted(summary.trials, "trial"), Counted(summary.jobs, "job"),
-                           summary.unfinished_jobs,
-                           imports > 0 ? Counted(imports, "imported record") + ", " : "",
-                           Megabytes(summary.file_bytes), Megabytes(summary.free_bytes)));
-  if (summary.trials > 0) {
-    PrintOut("measured from {} to {}\n", records::UtcText(summary.oldest_unix_seconds),
-             records::UtcText(summary.newest_unix_seconds));
-  }
+  TW_ASSIGN_OR_RETURN(const auto contents, report::StoreContents::Read(*templates_, store_));
+  json_ ? PrintJson(contents.ToJson()) : WriteText(contents.ToText(OutputColumns()));
   return kExitDone;
 }
 
 Result<int> StoreSubcommands::Best() {
   TW_ASSIGN_OR_RETURN(const auto selection, records::Selection::Parse(target_, task_));
-  TW_ASSIGN_OR_RETURN(auto list, records::BestOfStore(*templates_, store_, top_));
-  std::erase_if(list, [&selection](const records::BestTrial& best) {
-    return !selection.Includes(best.record.trial.candidate);
-  });
-  TW_ASSIGN_OR_RETURN(const auto summary, records::Summarize(*templates_, store_));
-  TW_ASSIGN_OR_RETURN(const auto store,
-                      records::Store::Open(store_, records::Store::Mode::kReadOnly));
-  TW_ASSIGN_OR_RETURN(auto imported, records::CheapestImported(store, top_));
-  std::erase_if(imported, [&selection](const records::ImportedRecord& record) {
-    return !selection.Includes(record);
-  });
-  const StoreNames names(summary.tasks);
-  session::TextTable table({{"task", false, 24},
-                            {"value", true},
-                            {"noise", true},
-                            {"config", true},
-                            {"template", false, 8},
-                            {"race"}});
-  Json out = Json::array();
-  for (const records::BestTrial& best : list) {
-    const Trial& trial = best.record.trial;
-    const Candidate& candidate = trial.candidate;
-    if (json_) {
-      out.push_back(
-          {{"task", candidate.task.workload.Key()},
-           {"target", candidate.task.target.ToString()},
-           {"device", trial.device.model},
-           {"template", candidate.template_key},
-           {"config", *ParseJson(candidate.config.ToString())},
-           {"value", trial.value},
-           {"metric", trial.metric},
-           {"noise", trial.noise},
-           {"quiet_share", trial.clean_fraction < 0 ? Json() : Json(trial.clean_fraction)},
-           {"disturbed", trial.noisy()},
-           {"raced", best.raced},
-           {"tied_with", best.tied},
-           {"record", best.record.id}});
-      continue;
-    }
-    table.AddRow(
-        {Printable(names.Of(candidate.task.workload.Key(), candidate.task.target.ToString())),
-         session::ShortValue(trial.metric, trial.value),
-         fmt::format("+-{:.1f} %", 100 * trial.noise), fmt::format("#{}", candidate.config.index),
-         Printable(candidate.template_key), best.raced ? "won" : "-"});
-    if (trial.noisy()) table.AddLines("  disturbed: measured in noise");
-    if (!best.tied.empty()) {
-      table.AddLines(session::WrapText(
-          "  ", fmt::format("tied with #{}", fmt::join(best.tied, " #")), session::kTextWidth, 4));
-    }
-  }
-  if (json_) {
-    Json cheapest = Json::array();
-    for (const records::ImportedRecord& record : imported) cheapest.push_back(ImportedJson(record));
-    PrintJson({{"best", out}, {"imported", std::move(cheapest)}});
-    return kExitDone;
-  }
-  PrintTable(table);
-  ImportedTable others(/*results=*/false);
-  for (const records::ImportedRecord& record : imported) others.Add(record);
-  others.Finish();
-  if (list.empty() && imported.empty() && !selection.all()) {
-    PrintErr(
-        "no record has this --target and --task; `tilewright records stats {}` lists what the "
-        "store has\n",
-        ShellWord(store_));
-    return kExitFailed;
-  }
-  return kExitDone;
+  TW_ASSIGN_OR_RETURN(const auto best,
+                      report::StoreBest::Read(*templates_, store_, selection, top_));
+  json_ ? PrintJson(best.ToJson()) : WriteText(best.ToText(OutputColumns()));
+  if (json_ || !best.empty() || selection.all()) return kExitDone;
+  PrintErr(
+      "no record has this --target and --task; `tilewright records stats {}` lists what the "
+      "store has\n",
+      ShellWord(store_));
+  return kExitFailed;
 }
 
 Result<int> StoreSubcommands::Merge() {
-  TW_ASSIGN_OR_RETURN(auto reports, records::MergeStores(*templates_, store_, from_));
-  Json out = Json::array();
+  TW_ASSIGN_OR_RETURN(const auto reports, records::MergeStores(*templates_, store_, from_));
   std::int64_t refused = 0;
   for (const records::MergeReport& report : reports) {
-    out.push_back({{"store", report.path},
-                   {"store_id", report.store_id},
-                   {"trials", report.trials},
-                   {"added", report.added},
-                   {"duplicates", report.trials - report.added},
-                   {"refused", report.refused},
-                   {"reasons", report.reasons},
-                   {"log_entries_added", report.log_entries_added},
-                   {"sha256", report.sha256}});
     refused += report.refused;
-    for (const std::string& reason : report.reasons) {
-      PrintErr("{}: refused: {}\n", report.path, reason);
-    }
-    if (const auto more = report.refused - std::ssize(report.reasons); more > 0) {
-      PrintErr("{}: refused: {} more\n", report.path, more);
-    }
-    if (json_) continue;
-    PrintOut("{}: {}, {} added, {} known; all {} are in {}, SHA-256 {} of both{}\n", report.path,
-             Counted(report.trials, "trial"), report.added, report.trials - report.added,
-             report.trials, store_, report.sha256.substr(0, 16),
-             report.refused == 0 ? "" : "; " + Counted(report.refused, "row") + " refused");
+    WriteMessage(report::MergeRefusalsText(report));
+    if (!json_) WriteText(report::MergeText(store_, report));
   }
-  if (json_) PrintJson({{"into", store_}, {"merged", out}});
+  if (json_) PrintJson(report::MergeJson(store_, reports));
   return refused == 0 ? kExitDone : kExitFailed;
 }
 
 Result<int> StoreSubcommands::SplitUp() {
   auto by = records::ParseSplitBy(by_);
   if (!by.ok()) return by.status().WithContext("--by");
-  TW_ASSIGN_OR_RETURN(auto parts, records::SplitStore(store_, output_, *by));
-  session::TextTable table(
-      {{by_, false, 16}, {"trials", true}, {"imported", true}, {"store", false, 34}});
-  std::vector<std::string> names;
-  for (const records::SplitPart& part : parts) names.push_back(part.value);
-  if (*by == records::SplitBy::kTarget) names = TargetNames(names);
-  Json out = Json::array();
-  for (const records::SplitPart& part : parts) {
-    out.push_back({{"store", part.path},
-                   {"value", part.value},
-                   {"trials", part.trials},
-                   {"imported", part.imported},
-                   {"sha256", part.sha256}});
-    table.AddRow({Printable(names[out.size() - 1]), std::to_string(part.trials),
-                  std::to_string(part.imported),
-                  Printable(part.path.substr(part.path.rfind('/') + 1))});
-  }
-  if (json_) {
-    PrintJson({{"by", by_}, {"parts", out}});
-  } else {
-    PrintTable(table);
-    PrintOut("{} in {}\n", Counted(std::ssize(parts), "store"), output_);
-  }
+  TW_ASSIGN_OR_RETURN(const auto parts, records::SplitStore(store_, output_, *by));
+  json_ ? PrintJson(report::SplitJson(by_, parts))
+        : WriteText(report::SplitText(by_, parts, output_, OutputColumns()));
   return kExitDone;
 }
 
 Result<int> StoreSubcommands::Prune() {
-  TW_ASSIGN_OR_RETURN(auto report, records::PruneStore(*templates_, store_, prune_));
-  if (json_) {
-    PrintJson({{"store", store_},
-               {"dry_run", prune_.dry_run},
-               {"trials", report.trials},
-               {"removed", report.removed},
-               {"kept_best", report.kept_best},
-               {"kept_raced", report.kept_raced},
-               {"kept_training", report.kept_training},
-               {"kept_unfinished", report.kept_unfinished}});
-    return kExitDone;
-  }
-  PrintOut(
-      "{}: {} of {} {}removed; kept: {} best, {} of races, {} for training, {} of "
-      "unfinished jobs (some are several of these)\n",
-      store_, report.removed, Counted(report.trials, "trial"), prune_.dry_run ? "would be " : "",
-      report.kept_best, report.kept_raced, report.kept_training, report.kept_unfinished);
-  if (!prune_.dry_run && report.removed > 0) {
-    PrintOut("`tilewright records vacuum {}` releases the space\n", store_);
-  }
+  TW_ASSIGN_OR_RETURN(const auto pruned, records::PruneStore(*templates_, store_, prune_));
+  json_ ? PrintJson(report::PruneJson(store_, pruned, prune_.dry_run))
+        : WriteText(report::PruneText(store_, pruned, prune_.dry_run));
   return kExitDone;
 }
 

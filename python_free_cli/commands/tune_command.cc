@@ -28,8 +28,6 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/tune_display.h"
-#include "python_free_cli/tune_watch.h"
 #include "records/store.h"
 #include "records/validation/schedules.h"
 #include "search/deadline.h"
@@ -44,8 +42,11 @@
 #include "src/base/process/subprocess.h"
 #include "src/base/text/plural.h"
 #include "src/plugins/registries.h"
+#include "src/report/fleet/fleet.h"
+#include "src/report/terminal/tune_display.h"
 #include "src/report/tune/plan.h"
 #include "src/report/tune/text.h"
+#include "src/report/tune/watch.h"
 #include "src/runtime/cpu_limit.h"
 #include "src/session/format.h"
 #include "src/session/names.h"
@@ -53,6 +54,7 @@
 #include "src/session/session.h"
 #include "src/session/target.h"
 #include "src/session/tune_job.h"
+#include "src/session/user_paths.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/device.h"
@@ -259,7 +261,8 @@ class TuneCommand final : public Command {
   Result<report::PlanSources> Sources(const Target& target, const TemplateRegistry& searched,
                                       const DeviceFingerprint& device, records::Store* store,
                                       records::Store* kept, std::vector<search::TuneTask>& tasks) {
-    const int builders = fleet_.connected() ? fleet_.chosen().devices : TwUsableCpus() - 1;
+    const int builders =
+        fleet_.connected() ? fleet_.of_job().device_class().devices : TwUsableCpus() - 1;
     report::PlanSources sources{
         &searched, store, device, {}, std::max(1, builders), templates_, !fleet_.connected()};
     bounds_ = std::vector<RooflineBound>(tasks.size());
@@ -278,7 +281,7 @@ class TuneCommand final : public Command {
     if (!store.ok() && store.status().code() != StatusCode::kNotFound) return store.status();
     DeviceFingerprint device;
     if (fleet_.connected()) {
-      device = fleet_.chosen().device;
+      device = fleet_.of_job().device_class().device;
     } else {
       TW_ASSIGN_OR_RETURN(device, DeviceFor(target));
     }
@@ -309,7 +312,7 @@ class TuneCommand final : public Command {
       TW_ASSIGN_OR_RETURN(const auto plan, report::MakeTunePlan(tasks, names_, settings, sources));
       WriteMessage(report::HeadroomText(plan));
     }
-    TuneDisplay display(DisplaySettings(settings, target), clock);
+    report::TuneDisplay display(DisplaySettings(settings, target), clock);
     search::TuneContext context;
     context.templates = &searched;
     context.only_templates = templates_;
@@ -321,9 +324,11 @@ class TuneCommand final : public Command {
     context.begun_seconds = begun;
     context.observer = &display;
     context.stop = &stop_requested;
-    std::optional<TuneWatch> watch;
+    std::optional<report::TuneWatch> watch;
     if (watch_) {
-      TW_ASSIGN_OR_RETURN(auto started, TuneWatch::Start(known, settings.records, settings.graph));
+      TW_ASSIGN_OR_RETURN(auto started,
+                          report::TuneWatch::Start(known, settings.records, settings.graph,
+                                                   "tilewright " TILEWRIGHT_VERSION));
       watch.emplace(std::move(started));
       context.observer = &watch->Observe(display, tasks.size(), settings.trials);
       PrintErr("watch: {}\n", watch->address());
@@ -338,17 +343,17 @@ class TuneCommand final : public Command {
     return stop_signal > 0 ? kExitSignal + stop_signal : kExitDone;
   }
 
-  TuneDisplay::Settings DisplaySettings(const search::JobSettings& settings,
-                                        const Target& target) const {
-    TuneDisplay::Settings display;
+  report::TuneDisplay::Settings DisplaySettings(const search::JobSettings& settings,
+                                                const Target& target) const {
+    report::TuneDisplay::Settings display;
     display.metric = MetricOf(target);
     display.bounds = bounds_;
     display.names = names_;
-    display.mode = IsQuiet()                      ? DisplayMode::kQuiet
-                   : ::isatty(STDERR_FILENO) == 1 ? DisplayMode::kTerminal
-                                                  : DisplayMode::kLog;
-    display.color = UsesColor(display_.mode());
-    display.rewraps = TerminalRewraps();
+    display.mode = IsQuiet()                      ? report::DisplayMode::kQuiet
+                   : ::isatty(STDERR_FILENO) == 1 ? report::DisplayMode::kTerminal
+                                                  : report::DisplayMode::kLog;
+    display.color = report::UsesColor(display_.mode());
+    display.rewraps = report::TerminalRewraps();
     if (settings.budget_seconds == 0 && settings.deadline.empty()) display.trials = settings.trials;
     return display;
   }
@@ -358,11 +363,11 @@ class TuneCommand final : public Command {
   void PrintResults(const report::ClosingReport& closing) const {
     if (json_) {
       Json json = *ParseJson(search::ToJson(*closing.report));
-      if (fleet_measurer_ != nullptr) json["fleet"] = FleetJson(*fleet_measurer_);
+      if (fleet_measurer_ != nullptr) json["fleet"] = report::FleetJobJson(*fleet_measurer_);
       PrintJson(json);
     } else {
       WriteText(report::ClosingText(closing, OutputColumns()));
-      if (fleet_measurer_ != nullptr) PrintFleet(*fleet_measurer_);
+      if (fleet_measurer_ != nullptr) WriteText(report::FleetJobText(*fleet_measurer_));
     }
     (void)std::fflush(stdout);  // before standard error, which may be the same terminal
     if (IsQuiet()) return;
@@ -446,14 +451,15 @@ class TuneCommand final : public Command {
       return std::unique_ptr<measure::Measurer>(std::move(measurer));
     }
     if (fleet_.connected()) {
-      const FleetClass& chosen = fleet_.chosen();
+      const auto& chosen = fleet_.of_job().device_class();
       PrintNote(FormatPrintable("fleet: class {}, {} ({})", chosen.name,
                                 Counted(chosen.devices, "device"), chosen.device.model));
-      auto dispatcher = fleet_.Settings(settings);
+      auto dispatcher = fleet_.of_job().DispatcherFor(
+          settings, [](const std::string& text) { PrintErr("fleet: {}\n", text); });
       dispatcher.make_local_executor = [this, target] { return OwnBench(target); };
-      TW_ASSIGN_OR_RETURN(auto measurer,
-                          measure::fleet::FleetMeasurer::Create(
-                              std::move(dispatcher), fleet_.broker(), clock, &stop_requested));
+      TW_ASSIGN_OR_RETURN(auto measurer, measure::fleet::FleetMeasurer::Create(
+                                             std::move(dispatcher), fleet_.of_job().broker(), clock,
+                                             &stop_requested));
       fleet_measurer_ = measurer.get();
       return std::unique_ptr<measure::Measurer>(std::move(measurer));
     }
@@ -469,9 +475,9 @@ class TuneCommand final : public Command {
   Result<std::unique_ptr<measure::fleet::Executor>> OwnBench(const Target& target) {
     measure::ProcessMeasurerSettings settings =
         session::BuilderSettings(WorkersOf(registries()), target);
-    settings.device = fleet_.chosen().device;
+    settings.device = fleet_.of_job().device_class().device;
     settings.builders = 1;
-    measure::fleet::Broker& broker = fleet_.broker();
+    measure::fleet::Broker& broker = fleet_.of_job().broker();
     TW_ASSIGN_OR_RETURN(auto bench, measure::fleet::ProcessExecutor::Create(
                                         std::move(settings), [&broker] { broker.Wake(); }));
     return std::unique_ptr<measure::fleet::Executor>(std::move(bench));
@@ -539,7 +545,7 @@ class TuneCommand final : public Command {
     if (settings.graph.empty() && settings.space.empty() && !open_.given())
       return InvalidArgument("no model file given (FILE, or \"graph\" in the job file)");
     if (settings.records.empty()) {  // the default of `query` and `compile` without --records
-      TW_ASSIGN_OR_RETURN(settings.records, DefaultStorePath(!plan_));
+      TW_ASSIGN_OR_RETURN(settings.records, session::UserStorePath(!plan_));
       PrintNote(FormatPrintable("records: {}", settings.records));
     }
     TW_RETURN_IF_ERROR(search::CheckJobSettings(registries().strategies, settings));

@@ -3,27 +3,20 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <atomic>
 #include <csignal>
-#include <filesystem>
 
-#include "measure/fleet/fake_executor.h"
-#include "measure/fleet/open/program_executor.h"
-#include "measure/fleet/process_executor.h"
-#include "measure/fleet/worker_core.h"
-#include "python_free_cli/arguments/fleet_argument.h"
+#include "measure/fleet/admin/address.h"
 #include "python_free_cli/arguments/fleet_security.h"
 #include "python_free_cli/arguments/reject_options.h"
 #include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
-#include "src/base/hash.h"
 #include "src/base/strings.h"
 #include "src/base/text/plural.h"
-#include "src/base/thread.h"
 #include "src/plugins/registries.h"
+#include "src/session/fleet/worker.h"
 #include "src/session/open_task.h"
 #include "src/session/target.h"
 #include "src/target/device.h"
@@ -35,13 +28,6 @@ namespace fleet = measure::fleet;
 
 std::atomic<int> worker_signal{0};
 void StopWorker(int signal) { worker_signal.store(signal); }
-
-/// Connection of one device, or of the builders, of a worker.
-struct Seat {
-  fleet::WorkerSettings settings;
-  std::unique_ptr<fleet::Broker> broker;
-  std::unique_ptr<fleet::Executor> executor;
-};
 
 class WorkerCommand final : public Command {
  public:
@@ -93,16 +79,27 @@ class WorkerCommand final : public Command {
   }
 
   Result<int> Run() override {
-    TW_ASSIGN_OR_RETURN(address_, FleetAddress(fleet_));
-    TW_RETURN_IF_ERROR(CheckBroker(address_, insecure_));
+    TW_ASSIGN_OR_RETURN(profile_.address, fleet::ReadAddress(fleet_));
+    TW_RETURN_IF_ERROR(CheckBroker(profile_.address, insecure_));
     TW_RETURN_IF_ERROR(CheckUser());
-    if (name_.empty()) name_ = address_.seed_file.empty() ? HostName() : address_.user;
+    if (name_.empty()) {
+      const fleet::Address& address = profile_.address;
+      name_ = address.seed_file.empty() ? session::WorkerNameOfHost() : address.user;
+    }
     TW_RETURN_IF_ERROR(fleet::CheckName("--name", name_));
-    if (!build_ && !measure_) both_ = measure_ = true;
+    const bool both = !build_ && !measure_;
+    profile_.name = name_;
+    profile_.version = TILEWRIGHT_VERSION;
+    profile_.measures = measure_ || both;
+    profile_.builds = build_ || both;
+    profile_.builds_for_others = build_;
+    profile_.note = [](const std::string& seat, const std::string& text) {
+      PrintErr("{}: {}\n", seat, text);
+    };
     for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
       if (std::signal(signal, StopWorker) == SIG_IGN) std::signal(signal, SIG_IGN);
     }
-    std::vector<Seat> seats;
+    std::vector<session::WorkerSeat> seats;
     const bool is_fake = fake_option_->count() > 0;
     const int count =
         is_fake ? devices_ : std::max<int>(1, static_cast<int>(runner_.commands.size()));
@@ -131,69 +128,23 @@ class WorkerCommand final : public Command {
     return {};
   }
 
-  static std::string HostName() {
-    std::array<char, 65> name{};
-    if (::gethostname(name.data(), name.size() - 1) != 0) return "worker";
-    std::string text = name.data();
-    for (char& c : text) {
-      if (!fleet::IsName(std::string(1, c))) c = '-';
+  Result<session::WorkerSeat> FakeSeat(int number) {
+    std::function<double(double)> slowness;
+    if (!slower_.empty()) {
+      const auto words = Split(slower_, '@');
+      const auto factor = ParseDouble(words.front()), after = ParseDouble(words.back());
+      if (words.size() != 2 || !factor.ok() || !after.ok() || !(*factor > 0) || !(*after >= 0)) {
+        return InvalidArgument("--made-up-slower: " + slower_ +
+                               ", expected FACTOR@SECONDS such as 1.08@120");
+      }
+      slowness = [factor = *factor, at = clock_.MonotonicSeconds() + *after](double now) {
+        return now < at ? 1 : factor;
+      };
     }
-    return text.empty() ? "worker" : text.substr(0, 64);
+    return session::OpenFakeSeat(profile_, number, fake_seconds_, std::move(slowness), clock_);
   }
 
-  Result<Seat> SeatOf(int number) const {
-    Seat seat;
-    TW_ASSIGN_OR_RETURN(seat.broker, fleet::Connect(address_, "tilewright worker " + name_));
-    seat.settings.name = {name_, "d" + std::to_string(number)};
-    fleet::Announcement& announcement = seat.settings.announcement;
-    // Distinguishes processes with the same name.
-    const double now = SystemClock().UnixSeconds();
-    announcement.instance =
-        HexOf(Mix64(Fnv1a64(std::to_string(::getpid()) + "/" + std::to_string(now))));
-    announcement.version = TILEWRIGHT_VERSION;
-    announcement.measures = measure_;
-    announcement.builds = build_ || both_;
-    seat.settings.builds_for_others = build_;
-    const std::string who = seat.settings.name.ToString();
-    seat.settings.on_note = [who](const std::string& text) { PrintErr("{}: {}\n", who, text); };
-    return seat;
-  }
-
-  /// Parses --made-up-slower. Errors: kInvalidArgument.
-  Status MakeSlower(fleet::FakeExecutor::Settings& settings) {
-    if (slower_.empty()) return {};
-    const auto words = Split(slower_, '@');
-    const auto factor = ParseDouble(words.front()), after = ParseDouble(words.back());
-    if (words.size() != 2 || !factor.ok() || !after.ok() || !(*factor > 0) || !(*after >= 0)) {
-      return InvalidArgument("--made-up-slower: " + slower_ +
-                             ", expected FACTOR@SECONDS such as 1.08@120");
-    }
-    settings.slowness = [factor = *factor, at = clock_.MonotonicSeconds() + *after](double now) {
-      return now < at ? 1 : factor;
-    };
-    return {};
-  }
-
-  Result<Seat> FakeSeat(int number) {
-    TW_ASSIGN_OR_RETURN(auto seat, SeatOf(number));
-    fleet::FakeExecutor::Settings settings;
-    settings.seconds = fake_seconds_;
-    settings.device = fleet::FakeExecutor::Device();
-    settings.verified = true;
-    TW_RETURN_IF_ERROR(MakeSlower(settings));
-    fleet::Announcement& announcement = seat.settings.announcement;
-    announcement.fingerprint = settings.device.ToString();
-    announcement.target = "llvm";
-    // A fake device without delay takes many orders at a time.
-    constexpr int kTwo = 2, kMany = 32;
-    announcement.build_slots = announcement.measure_slots = fake_seconds_ > 0 ? kTwo : kMany;
-    seat.settings.device_class = fleet::ClassOf(settings.device);
-    seat.executor = std::make_unique<fleet::FakeExecutor>(std::move(settings), clock_);
-    return seat;
-  }
-
-  Result<Seat> RealSeat(int number) {
-    TW_ASSIGN_OR_RETURN(auto seat, SeatOf(number));
+  Result<session::WorkerSeat> RealSeat(int number) {
     std::string text = target_;
     RunnerArguments runner;
     if (runner_.elsewhere()) {
@@ -205,26 +156,12 @@ class WorkerCommand final : public Command {
     TW_ASSIGN_OR_RETURN(auto settings, session::MeasurerSettings(WorkersOf(registries()), target,
                                                                  runner, device_, PrintNote));
     settings.builders = builders_;
-    if (!measure_) settings.runner.calibrate = false;
-    const DeviceFingerprint device = *settings.device;
-    fleet::Broker* broker = seat.broker.get();
-    TW_ASSIGN_OR_RETURN(auto executor, fleet::ProcessExecutor::Create(
-                                           std::move(settings), [broker] { broker->Wake(); }));
-    fleet::Announcement& announcement = seat.settings.announcement;
-    announcement.fingerprint = device.ToString();
-    announcement.target = target.ToString();
-    announcement.resolution = measure_ ? executor->measurer().resolution() : 0;
-    const int capacity = executor->measurer().capacity();
-    constexpr int kBehind = 2;  // one order runs, one is ready
-    announcement.build_slots = std::max(1, capacity - kBehind);
-    announcement.measure_slots = announcement.builds ? capacity : kBehind;
-    seat.settings.device_class = fleet::ClassOf(device);
-    seat.executor = std::move(executor);
-    return seat;
+    if (!profile_.measures) settings.runner.calibrate = false;
+    return session::OpenDeviceSeat(profile_, number, target, std::move(settings));
   }
 
   /// Seat for the programs of the user, the only commands that it runs.
-  Result<Seat> ProgramSeat() const {
+  Result<session::WorkerSeat> ProgramSeat() const {
     TW_RETURN_IF_ERROR(RejectOptions(
         *app_, {"--build", "--measure", "--target", "--vta-config", "--runner", "--device"},
         "not allowed with --program; start another worker"));
@@ -243,73 +180,34 @@ class WorkerCommand final : public Command {
       settings.note = [](const std::string& note) { PrintErr("note: {}\n", note); };
       programs.push_back({std::move(job.task), std::move(settings)});
     }
-    if (programs.size() > fleet::kMaxPrograms) return InvalidArgument("--program: too many");
-    TW_ASSIGN_OR_RETURN(auto seat, SeatOf(0));
-    fleet::Broker* broker = seat.broker.get();
-    TW_ASSIGN_OR_RETURN(auto executor, fleet::ProgramExecutor::Create(
-                                           std::move(programs), [broker] { broker->Wake(); }));
-    fleet::Announcement& announcement = seat.settings.announcement;
-    announcement.fingerprint = executor->device().ToString();
-    announcement.target = "program";
-    announcement.programs = executor->keys();
-    announcement.build_slots = announcement.measure_slots = executor->capacity();
-    seat.settings.device_class = fleet::ClassOf(executor->device());
-    for (const std::string& key : announcement.programs) PrintErr("program {}\n", key);
-    seat.executor = std::move(executor);
+    TW_ASSIGN_OR_RETURN(auto seat, session::OpenProgramSeat(profile_, std::move(programs)));
+    for (const std::string& key : seat.settings.announcement.programs) {
+      PrintErr("program {}\n", key);
+    }
     return seat;
   }
 
-  Result<int> Serve(std::vector<Seat> seats) {
-    std::vector<std::thread> threads;
-    std::atomic<int> failed{0};
+  Result<int> Serve(std::vector<session::WorkerSeat> seats) {
     PrintErr("worker {}: {} of class {}, {}{}{}\n", name_, Counted(std::ssize(seats), "device"),
-             seats.front().settings.device_class, measure_ ? "measures" : "",
-             measure_ && (build_ || both_) ? " and " : "", build_ || both_ ? "builds" : "");
-    const auto serve = [&](Seat& seat) {
-      const Status status = ServeSeat(seat);
-      if (status.ok()) return;
-      PrintErr("worker {}: {}\n", seat.settings.name.ToString(), status.message());
-      failed.store(1);
-    };
-    for (std::size_t i = 1; i < seats.size(); ++i) {
-      auto thread = StartThread([&serve, seat = &seats[i]] { serve(*seat); });
-      if (thread.ok()) threads.push_back(*std::move(thread));
-    }
-    serve(seats.front());
-    for (std::thread& thread : threads) thread.join();
-    return failed.load() != 0 ? kExitFailed : kExitDone;
-  }
-
-  Status ServeSeat(Seat& seat) {
-    fleet::WorkerCore core(seat.settings, *seat.executor, *seat.broker, clock_);
-    TW_RETURN_IF_ERROR(core.Open());
-    constexpr double kPollSeconds = 0.1;
-    bool draining = false;
-    while (!core.drained()) {
-      core.Poll(kPollSeconds);
-      TW_RETURN_IF_ERROR(seat.executor->status());
-      if (worker_signal.load() == 0) continue;
-      // After the first signal the worker finishes its orders; SIGTERM or a second signal ends it
-      // at once.
-      if (draining || worker_signal.load() == SIGTERM) break;
-      draining = true;
-      worker_signal.store(0);
-      core.Drain();
-    }
-    core.Close();
-    return {};
+             seats.front().settings.device_class, profile_.measures ? "measures" : "",
+             profile_.measures && profile_.builds ? " and " : "", profile_.builds ? "builds" : "");
+    const bool sound = session::ServeSeats(seats, worker_signal, clock_,
+                                           [](const std::string& seat, const Status& why) {
+                                             PrintErr("worker {}: {}\n", seat, why.message());
+                                           });
+    return sound ? kExitDone : kExitFailed;
   }
 
   const CLI::App* app_ = nullptr;
   std::vector<std::string> programs_;
   std::string fleet_, name_, target_ = "native", vta_config_, slower_;
-  bool build_ = false, measure_ = false, both_ = false, insecure_ = false, allow_root_ = false;
+  bool build_ = false, measure_ = false, insecure_ = false, allow_root_ = false;
   int builders_ = 0, devices_ = 1;
   double fake_seconds_ = 0;
   CLI::Option* fake_option_ = nullptr;
   DeviceArgument device_;
   RunnerArguments runner_;
-  fleet::Address address_;
+  session::WorkerProfile profile_;
   SystemClock clock_;
 };
 

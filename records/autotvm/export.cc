@@ -9,7 +9,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 

@@ -30,7 +30,6 @@
 #include "records/sqlite.h"
 #include "records/validation/rules.h"
 #include "src/base/clock.h"
-#include "src/base/hash.h"
 
 namespace tilewright::records {
 namespace {

@@ -2,7 +2,6 @@
 // Entities and index are the same in both formats.
 
 #include <algorithm>
-#include <array>
 
 #include "records/autotvm/task.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "records/autotvm/task.h"
-#include "records/autotvm/tuple.h"
 
 namespace tilewright::records {
 

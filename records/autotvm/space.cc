@@ -4,8 +4,6 @@
 #include <array>
 #include <limits>
 
-#include "records/autotvm/templates.h"
-
 namespace tilewright::records {
 namespace {
 

@@ -3,7 +3,6 @@
 
 #include "records/autotvm/task.h"
 
-#include <algorithm>
 #include <array>
 #include <map>
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
@@ -49,7 +48,11 @@ void Count(const Trial& trial, CountedByDevice& all) {
               trial.finished_unix_seconds};
   if (one.ok) one.value = trial.value;
   auto& device = all[{trial.device.model, candidate.task.target.ToString()}];
-  if (device.configs.empty()) device.names = EnvironmentNames(trial.device);
+  if (device.configs.empty()) {
+    for (const auto& [field, value] : EnvironmentFields(trial.device)) {
+      device.names.insert(device.names.end(), {value, field + "=" + value});
+    }
+  }
   const auto [place, added] =
       device.configs.try_emplace(ConfigText(candidate.template_key, candidate.config), one);
   Counted& other = place->second;
@@ -91,9 +94,9 @@ std::string ModelIfHere(std::string_view name) {
 
 std::string ConfigText(std::string_view template_key, const Config& config) {
   Json values = Json::object();
-  if (const auto parsed = ParseJson(config.ToString()); parsed.ok()) {
+  if (const auto parsed = ParseJson(config.ValuesText()); parsed.ok()) {
     std::map<std::string, Json> sorted;
-    for (const auto& [name, value] : parsed->at("values").items()) sorted[name] = value;
+    for (const auto& [name, value] : parsed->items()) sorted[name] = value;
     for (auto& [name, value] : sorted) values[name] = std::move(value);
   }
   const std::string prefix = IsOpenTaskKey(template_key) ? "" : std::string(template_key) + " ";

@@ -94,8 +94,11 @@ std::string T4NameOf(const Candidate& candidate, const DeviceFingerprint& device
                          : std::string(workload.op_name()) + "-" + candidate.template_key;
   name += ".";
   if (IsEnvironment(device)) {  // the values of its fields
-    const auto fields = EnvironmentNames(device);
-    for (std::size_t i = 0; i < fields.size(); i += 2) name += (i > 0 ? "-" : "") + fields[i];
+    bool first = true;
+    for (const auto& [field, value] : EnvironmentFields(device)) {
+      name += (first ? "" : "-") + value;
+      first = false;
+    }
   } else {
     name += device.model;
   }

@@ -8,7 +8,6 @@
 #include <ctime>
 #include <fstream>
 #include <numeric>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,7 +17,6 @@
 #include "records/validation/schedules.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
-#include "src/base/strings.h"
 #include "src/space/exchange/cachefile.h"
 #include "src/space/exchange/gzip.h"
 #include "src/space/exchange/t4_space.h"
@@ -47,26 +45,14 @@ std::string WithoutEnding(std::string text, std::string_view ending) {
   return text;
 }
 
-Result<LoadedT4> ReadT4OrCache(const std::string& path) {
-  TW_ASSIGN_OR_RETURN(const std::string text, ReadMaybeGzip(path));
+Result<LoadedT4> LoadT4(const std::string& path) {
   LoadedT4 read;
+  TW_ASSIGN_OR_RETURN(read.file, LoadT4OrCache(path));
   const std::string name = WithoutEnding(T4SpaceName(path), ".cachefile");
   const std::size_t dot = name.find('.');
   read.kernel = name.substr(0, dot);
   if (dot != std::string::npos) read.device = name.substr(dot + 1);
-  Result<T4File> file = T4File::Parse(text);
-  if (!file.ok()) {
-    const Result<CacheFile> cache = CacheFile::Parse(text);
-    if (!cache.ok()) return file.status();
-    const auto header = ParseJson(cache->header.empty() ? "{}" : cache->header);
-    if (read.device.empty() && header.ok() && header->contains("device_name") &&
-        (*header)["device_name"].is_string()) {
-      read.device = (*header)["device_name"];
-    }
-    file = ToT4(*cache);
-    TW_RETURN_IF_ERROR(file);
-  }
-  read.file = *std::move(file);
+  if (read.device.empty()) read.device = DeviceOfCache(read.file);
   const auto metadata = ParseJson(read.file.metadata);
   if (metadata.ok() && metadata->is_object() && metadata->contains("tilewright") &&
       (*metadata)["tilewright"].is_object()) {
@@ -282,7 +268,7 @@ bool LooksLikeT4(const std::string& path) {
   std::string begin(4096, '\0');
   file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   begin.resize(static_cast<std::size_t>(file.gcount()));
-  if (begin.starts_with("\x1f\x8b")) return true;
+  if (IsGzip(begin)) return true;
   const std::size_t first = begin.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || begin[first] != '{') return false;
   const std::string_view line = std::string_view(begin).substr(first, begin.find('\n', first));
@@ -296,8 +282,8 @@ bool LooksLikeT4(const std::string& path) {
 }
 
 Result<T4Import> ImportT4(Store& store, const std::string& path, const T4ImportOptions& options) {
+  TW_ASSIGN_OR_RETURN(const LoadedT4 read, LoadT4(path));
   const auto import = [&]() -> Result<T4Import> {
-    TW_ASSIGN_OR_RETURN(const LoadedT4 read, ReadT4OrCache(path));
     TW_ASSIGN_OR_RETURN(const OpenTask task, TaskOf(read, options));
     TW_ASSIGN_OR_RETURN(const DeviceFingerprint device, DeviceOf(read, options));
     const TrialMaker maker(task, device, read.file.duration_unit_seconds());

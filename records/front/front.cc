@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "records/front/amount.h"
 #include "records/validation/rules.h"
 #include "src/base/strings.h"
 #include "src/templates/device.h"
@@ -37,24 +38,6 @@ constexpr std::array<Unit, 13> kUnitNames = {{{"", 1, ""},
                                               {"J", 1, "joules"},
                                               {"mJ", 1e-3, "joules"},
                                               {"uJ", 1e-6, "joules"}}};
-
-/// Parses an amount of a metric.
-Result<double> ParseAmount(std::string_view text, std::string_view metric) {
-  const std::size_t end = std::min(text.find_last_of("0123456789."), text.size() - 1) + 1;
-  const Result<double> number = ParseDouble(text.substr(0, end));
-  const auto* found = std::ranges::find(kUnitNames, text.substr(end), &Unit::name);
-  const bool known = number.ok() && found != kUnitNames.end() && metric.ends_with(found->of);
-  const double amount = known ? *number * found->factor : 0;
-  if (!std::isfinite(amount) || amount <= 0) {
-    const std::string_view example = metric.ends_with("_bytes")    ? "15.3MB"
-                                     : metric.ends_with("seconds") ? "2.5ms"
-                                     : metric.ends_with("joules")  ? "1.5mJ"
-                                                                   : "15300000";
-    return InvalidArgument("'" + std::string(text.substr(0, 40)) + "', expected an amount of " +
-                           std::string(metric.substr(0, 40)) + " such as " + std::string(example));
-  }
-  return amount;
-}
 
 double Value(const Record& record, const std::string& metric) {
   return record.trial.ValueOf(metric).value_or(kNever);
@@ -90,6 +73,23 @@ std::vector<PartialSum> BestOf(std::vector<PartialSum> sums, double limit) {
 }
 
 }  // namespace
+
+Result<double> ParseAmount(std::string_view text, std::string_view metric) {
+  const std::size_t end = std::min(text.find_last_of("0123456789."), text.size() - 1) + 1;
+  const Result<double> number = ParseDouble(text.substr(0, end));
+  const auto* found = std::ranges::find(kUnitNames, text.substr(end), &Unit::name);
+  const bool known = number.ok() && found != kUnitNames.end() && metric.ends_with(found->of);
+  const double amount = known ? *number * found->factor : 0;
+  if (!std::isfinite(amount) || amount <= 0) {
+    const std::string_view example = metric.ends_with("_bytes")    ? "15.3MB"
+                                     : metric.ends_with("seconds") ? "2.5ms"
+                                     : metric.ends_with("joules")  ? "1.5mJ"
+                                                                   : "15300000";
+    return InvalidArgument("'" + std::string(text.substr(0, 40)) + "', expected an amount of " +
+                           std::string(metric.substr(0, 40)) + " such as " + std::string(example));
+  }
+  return amount;
+}
 
 double NoiseAdjustedValue(const Trial& trial, const std::string& metric) {
   const double value = trial.ValueOf(metric).value_or(kNever);

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "src/base/clock.h"
-#include "src/templates/open/open_template.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::records {

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "cost_model/xgboost_model.h"
 #include "src/base/json.h"
 #include "src/space/exchange/cachefile.h"
-#include "src/space/exchange/gzip.h"
 #include "src/space/exchange/t4_space.h"
 
 namespace tilewright::search {
@@ -39,15 +37,8 @@ Result<MeasuredSpace> MeasuredSpace::Create(std::string name, const T4File& file
 }
 
 Result<MeasuredSpace> MeasuredSpace::Load(const std::string& path) {
-  TW_ASSIGN_OR_RETURN(const std::string text, ReadMaybeGzip(path));
-  Result<T4File> file = T4File::Parse(text);
-  if (!file.ok()) {
-    const Result<CacheFile> cache = CacheFile::Parse(text);
-    if (!cache.ok()) return file.status().WithContext(path);
-    file = ToT4(*cache);
-    if (!file.ok()) return file.status().WithContext(path);
-  }
-  Result<MeasuredSpace> space = Create(T4SpaceName(path), *file);
+  TW_ASSIGN_OR_RETURN(const T4File file, LoadT4OrCache(path));
+  Result<MeasuredSpace> space = Create(T4SpaceName(path), file);
   if (!space.ok()) return space.status().WithContext(path);
   return space;
 }

@@ -1,7 +1,6 @@
 #include "search/measured/replay_summary.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <ctime>
 

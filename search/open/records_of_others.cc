@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "records/validation/schedules.h"
-#include "src/templates/open/open_template.h"
 #include "src/templates/registry.h"
 #include "src/templates/template_keys.h"
 

@@ -1,7 +1,6 @@
 #include "search/zero_shot.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <mutex>
 #include <optional>

@@ -31,15 +31,6 @@ std::int32_t VerdictOf(Outcome outcome) {
   return kVerdicts[static_cast<std::size_t>(outcome)];
 }
 
-/// The config may be of another space than the task has now.
-std::string ConfigText(const Config& config) {
-  std::string text;
-  for (const auto& [name, value] : config.values) {
-    text += (text.empty() ? "{\"" : ",\"") + name + "\":" + value.ToString();
-  }
-  return text + "}";
-}
-
 Status Read(const tw_tuning* handle, tw_records** out) {
   if (out == nullptr) return InvalidArgument("the output pointer for the records is null");
   *out = nullptr;
@@ -48,7 +39,8 @@ Status Read(const tw_tuning* handle, tw_records** out) {
   auto records = std::make_shared<tw_records>();
   for (records::Record& record : list) {
     tw_records::Row row;
-    row.config = ConfigText(record.trial.candidate.config);
+    // Not ConfigJson: it may be of another space than the task has now.
+    row.config = record.trial.candidate.config.ValuesText();
     row.environment = EnvironmentJson(record.trial.device);
     row.others = records::ExtraMetricsJson(record.trial.others);
     row.record = std::move(record);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <numeric>
 
 #include "src/base/math.h"
@@ -205,15 +204,7 @@ Expr SimplifyComparison(const Expr& expr, const Ranges& ranges) {
 }
 
 Expr SimplifyOperands(const Expr& expr, const Ranges& ranges) {
-  if (expr->args.empty()) return expr;
-  std::vector<Expr> args;
-  args.reserve(expr->args.size());
-  bool changed = false;
-  for (const Expr& arg : expr->args) {
-    args.push_back(Simplify(arg, ranges));
-    changed = changed || !args.back().Same(arg);
-  }
-  return changed ? WithArgs(expr, std::move(args)) : expr;
+  return MapArgs(expr, [&](const Expr& arg) { return Simplify(arg, ranges); });
 }
 
 }  // namespace
@@ -238,6 +229,12 @@ void LinearForm::AddTerm(const Expr& atom, std::int64_t coefficient) {
     return;
   }
   if (coefficient != 0) terms.push_back({atom, coefficient});
+}
+
+std::int64_t LinearForm::CoefficientOf(const Expr& atom) const {
+  const auto found =
+      std::ranges::find_if(terms, [&](const Term& term) { return term.atom.Same(atom); });
+  return found == terms.end() ? 0 : found->coefficient;
 }
 
 void LinearForm::Add(const LinearForm& other, std::int64_t scale) {

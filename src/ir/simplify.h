@@ -55,6 +55,8 @@ struct LinearForm {
   void Add(const LinearForm& other, std::int64_t scale);
   void AddTerm(const Expr& atom, std::int64_t coefficient);
   bool IsConstant() const { return terms.empty(); }
+  /// Returns the coefficient of an atom; 0 if it does not occur.
+  std::int64_t CoefficientOf(const Expr& atom) const;
   Expr ToExpr() const;
 };
 

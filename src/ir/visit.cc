@@ -3,23 +3,19 @@
 #include "src/base/status.h"
 
 namespace tilewright {
-namespace {
-
-/// Returns the expression with `map` applied to each operand; the same node if none changed.
-template <typename Map>
-Expr MapArgs(const Expr& expr, const Map& map) {
-  if (expr->args.empty()) return expr;
-  std::vector<Expr> args;
-  args.reserve(expr->args.size());
-  bool changed = false;
-  for (const Expr& arg : expr->args) {
-    args.push_back(map(arg));
-    changed = changed || !args.back().Same(arg);
-  }
-  return changed ? WithArgs(expr, std::move(args)) : expr;
+bool HasKind(const Expr& expr, ExprKind kind) {
+  return AnyNode(expr, [&](const Expr& node) { return node->kind == kind; });
 }
 
-}  // namespace
+bool Contains(const Expr& expr, const Expr& var) {
+  return AnyNode(expr, [&](const Expr& node) { return node.Same(var); });
+}
+
+bool LoadsFrom(const Expr& expr, const Buffer& buffer) {
+  return AnyNode(expr, [&](const Expr& node) {
+    return node->kind == ExprKind::kLoad && node->buffer == buffer;
+  });
+}
 
 bool SameExpr(const Expr& a, const Expr& b) {
   if (a.Same(b)) return true;
@@ -71,6 +67,13 @@ Expr Rewrite(const Expr& expr, const std::function<Expr(const Expr&)>& change) {
   const Expr rebuilt = MapArgs(expr, [&](const Expr& arg) { return Rewrite(arg, change); });
   Expr changed = change(rebuilt);
   return changed ? changed : rebuilt;
+}
+
+Expr LoadInstead(const Expr& expr, const Buffer& from, const Buffer& to) {
+  return Rewrite(expr, [&](const Expr& node) -> Expr {
+    const bool reads = node->kind == ExprKind::kLoad && node->buffer == from;
+    return reads ? MakeLoad(to, node->args) : Expr();
+  });
 }
 
 Stmt WithBody(const Stmt& stmt, std::vector<Stmt> body) {

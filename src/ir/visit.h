@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -16,12 +17,39 @@ void ForEachNode(const Expr& expr, const Visit& visit) {
   for (const Expr& arg : expr->args) ForEachNode(arg, visit);
 }
 
+/// Returns true if `holds` does for a node of the expression.
+template <typename Holds>
+bool AnyNode(const Expr& expr, const Holds& holds) {
+  if (!expr) return false;
+  return holds(expr) ||
+         std::ranges::any_of(expr->args, [&](const Expr& arg) { return AnyNode(arg, holds); });
+}
+/// Returns true if the expression has a node of this kind.
+bool HasKind(const Expr& expr, ExprKind kind);
+/// Returns true if the expression contains the variable.
+bool Contains(const Expr& expr, const Expr& var);
+/// Returns true if the expression loads from the buffer.
+bool LoadsFrom(const Expr& expr, const Buffer& buffer);
+
 /// Returns true for expressions of the same structure over the same variables and buffers.
 bool SameExpr(const Expr& a, const Expr& b);
 
 /// Returns the expression with other operands, rebuilt through the Make functions (which fold).
 /// Requires as many operands as the expression has.
 Expr WithArgs(const Expr& expr, std::vector<Expr> args);
+/// Returns the expression with `map` applied to each operand; the same node if none changed.
+template <typename Map>
+Expr MapArgs(const Expr& expr, const Map& map) {
+  if (expr->args.empty()) return expr;
+  std::vector<Expr> args;
+  args.reserve(expr->args.size());
+  bool changed = false;
+  for (const Expr& arg : expr->args) {
+    args.push_back(map(arg));
+    changed = changed || !args.back().Same(arg);
+  }
+  return changed ? WithArgs(expr, std::move(args)) : expr;
+}
 
 /// Replacements of variables; a short list that is searched linearly.
 using Substitution = std::vector<std::pair<const ExprNode*, Expr>>;
@@ -31,6 +59,9 @@ Expr Substitute(const Expr& expr, const Substitution& substitution);
 /// Rewrites bottom-up: `change` gets each node after its operands were rewritten, and returns its
 /// replacement (null: keep it).
 Expr Rewrite(const Expr& expr, const std::function<Expr(const Expr&)>& change);
+
+/// Returns the expression with loads of `to`, at the same indices, in place of those of `from`.
+Expr LoadInstead(const Expr& expr, const Buffer& from, const Buffer& to);
 
 /// Returns the statement with its nested statements replaced. Requires the same number of them.
 Stmt WithBody(const Stmt& stmt, std::vector<Stmt> body);

@@ -18,11 +18,12 @@ struct MetricRow {
   double least, most;  ///< allowed limits
   std::string_view expected;
 };
-constexpr std::array<MetricRow, 4> kMetrics = {{
+constexpr std::array<MetricRow, 5> kMetrics = {{
     {"sqnr", ">=", 0, 200, "decibels from 0 to 200"},
     {"agreement", ">=", 0, 1, "a share from 0 to 1"},
     {"max_error", "<=", 0, 1e30, "a number from 0"},
     {"cosine", ">=", 0, 1, "a number from 0 to 1"},
+    {"score", ">=", -1e30, 1e30, "a number"},
 }};
 
 const MetricRow& RowOf(Metric metric) { return kMetrics[static_cast<std::size_t>(metric)]; }
@@ -86,6 +87,16 @@ double DecibelsOf(double relative_noise) {
 
 double OutputError::SqnrDb() const { return DecibelsOf(relative_noise); }
 
+std::string_view MetricName(Metric metric) { return RowOf(metric).name; }
+
+std::optional<Metric> MetricOfName(std::string_view name) {
+  const auto* const found = std::ranges::find(kMetrics, name, &MetricRow::name);
+  if (found == kMetrics.end()) return std::nullopt;
+  return static_cast<Metric>(found - kMetrics.begin());
+}
+
+bool LargerIsBetter(Metric metric) { return RowOf(metric).relation == ">="; }
+
 std::string Bound::ToString() const {
   return fmt::format("{}{}{:g}", RowOf(metric).name, RowOf(metric).relation, limit);
 }
@@ -100,12 +111,14 @@ double Bound::ValueOf(const OutputError& error) const {
       return error.max_error;
     case Metric::kCosine:
       return error.cosine;
+    case Metric::kScore:
+      return error.score;
   }
   return std::numeric_limits<double>::quiet_NaN();
 }
 
 bool Bound::Keeps(double value) const {
-  return RowOf(metric).relation == ">=" ? value >= limit : value <= limit;
+  return LargerIsBetter(metric) ? value >= limit : value <= limit;
 }
 
 std::int64_t Bound::LeastCount() const {
@@ -128,6 +141,8 @@ double Bound::RelativeNoise(double elements, double mean_square) const {
     }
     case Metric::kCosine:
       return limit <= 0 ? 1 : 1 / (limit * limit) - 1;
+    case Metric::kScore:
+      return 0.01;  // nothing is known of the program
   }
   return 0;
 }
@@ -144,7 +159,8 @@ Result<Bound> ParseBound(std::string_view text) {
     return InvalidArgument(fmt::format("'{}', expected {} after {}", text, row.expected, head));
   }
   return InvalidArgument(fmt::format(
-      "'{}', expected sqnr>=DECIBELS, agreement>=SHARE, max_error<=NUMBER or cosine>=NUMBER",
+      "'{}', expected sqnr>=DECIBELS, agreement>=SHARE, max_error<=NUMBER, cosine>=NUMBER or "
+      "score>=NUMBER",
       text));
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +23,8 @@ struct OutputError {
   double agreement = 1;
   double max_error = 0;
   double cosine = 1;  ///< least cosine of the angle between the outputs of one sample
+  /// Number that the user's program printed (src/optimize/score.h); not a number without one.
+  double score = std::numeric_limits<double>::quiet_NaN();
 
   /// Signal-to-noise ratio in decibels; infinite if the outputs are equal.
   double SqnrDb() const;
@@ -46,7 +50,13 @@ class OutputErrorSum {
   std::int64_t rows_ = 0, same_rows_ = 0;
 };
 
-enum class Metric : std::uint8_t { kSqnr, kAgreement, kMaxError, kCosine };
+enum class Metric : std::uint8_t { kSqnr, kAgreement, kMaxError, kCosine, kScore };
+/// Returns the name of a metric: "max_error".
+std::string_view MetricName(Metric metric);
+/// Returns the metric of a name; none for another text.
+std::optional<Metric> MetricOfName(std::string_view name);
+/// Returns true if larger values of the metric are better.
+bool LargerIsBetter(Metric metric);
 
 /// Limit on the error of a network's outputs.
 struct Bound {
@@ -66,7 +76,8 @@ struct Bound {
   double RelativeNoise(double elements, double mean_square) const;
 };
 
-/// Parses "sqnr>=30" (decibels), "agreement>=0.99", "max_error<=0.01" or "cosine>=0.999".
+/// Parses "sqnr>=30" (decibels), "agreement>=0.99", "max_error<=0.01", "cosine>=0.999" or
+/// "score>=0.7".
 /// Errors: kInvalidArgument with what was expected.
 Result<Bound> ParseBound(std::string_view text);
 

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "src/base/status.h"
 #include "src/compiler/plan/minimize.h"
 
 namespace tilewright::optimize {

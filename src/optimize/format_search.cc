@@ -4,24 +4,26 @@
 #include "src/optimize/format_search.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "src/base/clock.h"
-#include "src/base/files/locked_temp_dir.h"
 #include "src/base/format_printable.h"
-#include "src/base/json_fields.h"
 #include "src/graph/quantize/quality.h"
+#include "src/optimize/candidates.h"
 #include "src/optimize/choice.h"
+#include "src/optimize/front.h"
 #include "src/optimize/job_key.h"
 #include "src/optimize/journal.h"
 #include "src/optimize/proposal.h"
 #include "src/optimize/race.h"
+#include "src/optimize/report_text.h"
 #include "src/optimize/site_times.h"
+#include "src/optimize/step.h"
 #include "src/runtime/roofline.h"
 
 namespace tilewright::optimize {
@@ -30,28 +32,11 @@ namespace {
 using quantize::CalibrateMode;
 using session::CompileRequest;
 
-/// Codec of numbers that JSON cannot have: null, read as NaN, for which no bound holds.
-struct AnyNumber {
-  static Json Write(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-  static void Read(JsonReader& reader, const char* name, const Json& json, double& value) {
-    if (json.is_null()) {
-      value = std::numeric_limits<double>::quiet_NaN();
-    } else if (reader.Expect(name, json.is_number())) {
-      value = json.get<double>();
-    }
-  }
-};
-
-struct ModeStep {
-  std::string mode;
-};
-void Describe(auto& fields, DescribedAs<ModeStep> auto& step) { fields("mode", step.mode); }
-
 struct NoiseStep {
   double noise = 0;
 };
 void Describe(auto& fields, DescribedAs<NoiseStep> auto& step) {
-  fields("noise", step.noise, AnyNumber());
+  fields("noise", step.noise, AnyNumberCodec());
 }
 
 struct TimesStep {
@@ -63,25 +48,6 @@ void Describe(auto& fields, DescribedAs<TimesStep> auto& step) {
   fields("bytes_per_second", step.bytes_per_second, RangeCodec<double>{1, 1e15});
 }
 
-struct ErrorStep {
-  OutputError error;
-};
-void Describe(auto& fields, DescribedAs<ErrorStep> auto& step) {
-  fields("noise", step.error.relative_noise, AnyNumber());
-  fields("agreement", step.error.agreement, AnyNumber());
-  fields("max_error", step.error.max_error, AnyNumber());
-  fields("cosine", step.error.cosine, AnyNumber());
-}
-
-struct RaceStep {
-  std::vector<double> seconds, ratios, spreads;
-};
-void Describe(auto& fields, DescribedAs<RaceStep> auto& step) {
-  fields("seconds", step.seconds);
-  fields("ratios", step.ratios);
-  fields("spreads", step.spreads);
-}
-
 class FormatSearch {
  public:
   FormatSearch(CompileRequest request, std::vector<Sample> samples, const SearchSettings& settings)
@@ -89,24 +55,34 @@ class FormatSearch {
 
   Result<SearchReport> Run(const std::string& library_path, CompiledModel& compiled) {
     TW_RETURN_IF_ERROR(Prepare());
-    TW_RETURN_IF_ERROR(ChooseMode());
-    for (const Format format : kFormats) TW_RETURN_IF_ERROR(Measure(network_->Uniform(format)));
+    TW_RETURN_IF_ERROR(ChooseCalibration());
+    for (const Format format : kFormats) TW_RETURN_IF_ERROR(Measure(network().Uniform(format)));
+    TW_RETURN_IF_ERROR(CheckFloat32());
     TW_RETURN_IF_ERROR(MeasureTimes());
     TW_RETURN_IF_ERROR(MeasureNoise());
     TW_RETURN_IF_ERROR(TryCombinations());
     TW_RETURN_IF_ERROR(Decide());
     Explain();
     const Formats& formats = report_.combinations[report_.chosen].formats;
-    TW_ASSIGN_OR_RETURN(compiled, CompileFormats(formats, library_path));
-    TW_RETURN_IF_ERROR(journal_.Finish());
+    TW_ASSIGN_OR_RETURN(compiled, candidates_->CompileTo(formats, library_path));
+    report_.ranges = network().ranges();
+    TW_RETURN_IF_ERROR(candidates_->journal().Put(kResultStep, StoredReport(report_)));
+    TW_RETURN_IF_ERROR(candidates_->journal().Finish());
     return std::move(report_);
   }
 
  private:
   Status Prepare() {
     report_.bound = settings_.bound;
+    report_.score = fmt::format("{}", fmt::join(settings_.score.words, " "));
     const Graph& graph = request_.graph;
+    report_.network = graph.name;
     macs_ = quantize::MacsOf(graph);
+    const bool scored = settings_.bound.metric == Metric::kScore;
+    if (scored != settings_.score.given()) {
+      return InvalidArgument(scored ? settings_.bound.ToString() + ": expected --score COMMAND"
+                                    : "--score: expected --bound 'score>=NUMBER'");
+    }
     const TensorType& output = graph.node(graph.outputs()[0]).type;
     const std::int64_t classes = ClassesOf(output);
     if (settings_.bound.metric == Metric::kAgreement && classes < 2) {
@@ -118,118 +94,40 @@ class FormatSearch {
     Note("{} samples: {} calibrate, {} search, {} held out", samples_.size(),
          report_.split.calibration.size(), report_.split.search.size(),
          report_.split.held_out.size());
+    Journal journal;
     if (!settings_.store.empty()) {
-      TW_ASSIGN_OR_RETURN(journal_, Journal::Open(settings_.store, JobKeyOf(request_, samples_),
-                                                  DumpJson({{"graph", graph.name}})));
-      report_.steps_found = journal_.found();
-      if (journal_.found() > 0) Note("resumes: {} steps are done", journal_.found());
+      const CompileOptions& options = request_.options;
+      TW_ASSIGN_OR_RETURN(journal, Journal::Open(settings_.store, JobKeyOf(request_, samples_),
+                                                 DumpJson({{"graph", graph.name},
+                                                           {"target", options.target.ToString()},
+                                                           {"device", options.device.model},
+                                                           {"samples", samples_.size()}})));
+      report_.steps_found = journal.found();
+      if (journal.found() > 0) Note("resumes: {} steps are done", journal.found());
     }
-    std::vector<Sample> calibration;
-    for (const std::size_t i : report_.split.calibration)
-      calibration.push_back(std::move(samples_[i]));
+    TW_RETURN_IF_ERROR(ReadPrevious(journal));
     TW_ASSIGN_OR_RETURN(
-        auto network, NetworkFormats::Create(std::move(request_.graph), request_.options.target,
-                                             std::move(calibration), settings_.reference_threads));
-    network_.emplace(std::move(network));
-    TW_ASSIGN_OR_RETURN(auto folder, LockedTempDir::Create("tilewright-optimize"));
-    folder_.emplace(std::move(folder));
-    return MeasureReference();
-  }
-
-  /// Runs the float32 library on the search part and on the held-out part.
-  Status MeasureReference() {
-    TW_ASSIGN_OR_RETURN(ModelLibrary * library, LibraryOf(network_->Uniform(Format::kFloat32)));
-    expected_.resize(samples_.size());
-    double squares = 0, elements = 0;
-    for (const auto* part : {&report_.split.search, &report_.split.held_out}) {
-      for (const std::size_t i : *part) {
-        TW_ASSIGN_OR_RETURN(expected_[i], library->Run(samples_[i]));
-        for (const Tensor& output : expected_[i]) {
-          elements += static_cast<double>(output.elements());
-          for (std::int64_t k = 0; k < output.elements(); ++k)
-            squares += output.At(k) * output.At(k);
-        }
-      }
-    }
-    noise_limit_ = settings_.bound.RelativeNoise(elements, elements > 0 ? squares / elements : 0);
+        auto candidates,
+        Candidates::Create(std::move(request_), std::move(samples_), report_.split, settings_.score,
+                           std::move(journal), settings_.reference_threads));
+    candidates_.emplace(std::move(candidates));
+    noise_limit_ = candidates_->NoiseLimit(settings_.bound);
     return {};
   }
 
-  // Steps of the journal.
+  /// Reads the result of an earlier complete run, perhaps with another bound.
+  Status ReadPrevious(const Journal& journal) {
+    const std::string* stored = journal.Find(kResultStep);
+    if (stored == nullptr) return {};
+    TW_ASSIGN_OR_RETURN(previous_, ParseStoredReport(*stored));
+    return {};
+  }
 
-  /// Returns the result of a step, which is run unless it is stored.
+  NetworkFormats& network() { return candidates_->network(); }
+
   template <typename T, typename Work>
   Result<T> Step(const std::string& step, const Work& work) {
-    if (const std::string* stored = journal_.Find(step)) {
-      TW_ASSIGN_OR_RETURN(const auto json, ParseJson(*stored));
-      return ReadJson<T>(json, "step of optimize");
-    }
-    TW_ASSIGN_OR_RETURN(T value, work());
-    TW_RETURN_IF_ERROR(journal_.Put(step, WriteJson(value)));
-    return value;
-  }
-
-  // Libraries.
-
-  Result<CompiledModel> CompileFormats(const Formats& formats, const std::string& path) {
-    TW_ASSIGN_OR_RETURN(auto graph, network_->Build(formats));
-    return Compile(std::move(graph), request_.options, path);
-  }
-
-  /// Returns the library of a combination, built at the first call.
-  Result<ModelLibrary*> LibraryOf(const Formats& formats) {
-    const std::string code = CodeOf(formats);
-    const auto known = libraries_.find(code);
-    if (known != libraries_.end()) return &known->second;
-    const std::string path = fmt::format("{}/{}.so", folder_->path(), libraries_.size());
-    TW_RETURN_IF_ERROR(CompileFormats(formats, path));
-    TW_ASSIGN_OR_RETURN(auto library, ModelLibrary::Open(path));
-    return &libraries_.emplace(code, std::move(library)).first->second;
-  }
-
-  Result<std::vector<const ModelLibrary*>> LibrariesOf(const std::vector<Formats>& combinations) {
-    std::vector<const ModelLibrary*> libraries;
-    for (const Formats& formats : combinations) {
-      TW_ASSIGN_OR_RETURN(const ModelLibrary* library, LibraryOf(formats));
-      libraries.push_back(library);
-    }
-    return libraries;
-  }
-
-  /// Returns the error on a part, the step PREFIX/CODE.
-  Result<OutputError> ErrorStepOn(const std::string& prefix, const std::vector<std::size_t>& part,
-                                  const Formats& formats) {
-    const auto measure = [&]() -> Result<ErrorStep> {
-      TW_ASSIGN_OR_RETURN(const ModelLibrary* library, LibraryOf(formats));
-      OutputErrorSum sum;
-      for (const std::size_t i : part) {
-        TW_ASSIGN_OR_RETURN(const auto outputs, library->Run(samples_[i]));
-        sum.Add(expected_[i], outputs);
-      }
-      return ErrorStep{sum.Get()};
-    };
-    TW_ASSIGN_OR_RETURN(const auto step, Step<ErrorStep>(prefix + "/" + CodeOf(formats), measure));
-    return step.error;
-  }
-
-  /// Returns the first sample of the search part, which is run to measure times.
-  const Sample& TimedSample() const { return samples_[report_.split.search.front()]; }
-
-  /// Races combinations with the float32 library.
-  Result<RaceStep> RaceOf(const std::vector<Formats>& contenders, double seconds) {
-    std::vector<Formats> all = {network_->Uniform(Format::kFloat32)};
-    all.insert(all.end(), contenders.begin(), contenders.end());
-    TW_ASSIGN_OR_RETURN(const auto libraries, LibrariesOf(all));
-    RaceLimits limits;
-    limits.seconds = seconds * static_cast<double>(libraries.size() + 1);
-    TW_ASSIGN_OR_RETURN(const auto results, Race(libraries, TimedSample(), limits));
-    RaceStep step;
-    for (const RaceResult& result : results) {
-      step.seconds.push_back(result.seconds);
-      step.ratios.push_back(result.ratio);
-      step.spreads.push_back(result.spread);
-    }
-    return step;
+    return RunStep<T>(candidates_->journal(), step, work);
   }
 
   /// Returns true if a combination keeps the bound on the search part.
@@ -237,36 +135,46 @@ class FormatSearch {
     return settings_.bound.Keeps(settings_.bound.ValueOf(combination.search));
   }
 
-  bool IsFloat32(const Formats& formats) const {
-    return formats == network_->Uniform(Format::kFloat32);
-  }
-
   /// Builds, runs and times a combination, unless that is done.
   Status Measure(const Formats& formats) {
     if (Find(formats) != nullptr) return {};
     Combination combination;
     combination.formats = formats;
-    if (!IsFloat32(formats)) {
-      TW_ASSIGN_OR_RETURN(combination.search, ErrorStepOn("error", report_.split.search, formats));
-      TW_ASSIGN_OR_RETURN(const auto race, Step<RaceStep>("time/" + CodeOf(formats), [&] {
-                            return RaceOf({formats}, kQuickSeconds);
-                          }));
-      TW_RETURN_IF_ERROR(CheckSizes(race, 2));
+    TW_ASSIGN_OR_RETURN(combination.kernels, candidates_->TagOf(formats));
+    TW_ASSIGN_OR_RETURN(const auto error, candidates_->ErrorOn(Part::kSearch, formats));
+    combination.search = error.error;
+    combination.refused = error.refused;
+    if (!candidates_->IsFloat32(formats)) {
+      TW_ASSIGN_OR_RETURN(const auto race,
+                          candidates_->RaceOf("time", {formats}, settings_.quick_seconds));
       combination.ratio = race.ratios[1];
       combination.spread = race.spreads[1];
-      Note("{}: {:.1f} dB, {:.3f} of float32's time", CountsText(formats),
-           combination.search.SqnrDb(), combination.ratio);
+      Note("{}: {:.1f} dB{}, {:.3f} of float32's time", CountsText(formats),
+           combination.search.SqnrDb(), ScoreText(combination), combination.ratio);
     }
     report_.combinations.push_back(std::move(combination));
     return {};
   }
 
-  static Status CheckSizes(const RaceStep& race, std::size_t count) {
-    if (race.seconds.size() == count && race.ratios.size() == count &&
-        race.spreads.size() == count) {
-      return {};
+  std::string ScoreText(const Combination& combination) const {
+    if (!settings_.score.given()) return "";
+    return combination.refused.empty() ? fmt::format(", score {:.6g}", combination.search.score)
+                                       : ", refused: " + combination.refused;
+  }
+
+  /// Nothing is promised by a bound that float32 does not keep.
+  Status CheckFloat32() {
+    if (!settings_.score.given()) return {};
+    const Formats float32 = network().Uniform(Format::kFloat32);
+    for (const Part part : {Part::kSearch, Part::kHeldOut}) {
+      TW_ASSIGN_OR_RETURN(const auto error, candidates_->ErrorOn(part, float32));
+      const double score = settings_.bound.ValueOf(error.error);
+      if (settings_.bound.Keeps(score)) continue;
+      return InvalidArgument(fmt::format("{}: the float32 library has a score of {:.6g} ({} part)",
+                                         settings_.bound.ToString(), score,
+                                         part == Part::kSearch ? "search" : "held-out"));
     }
-    return Corrupt("step of optimize: a race of another number of libraries");
+    return {};
   }
 
   Combination* Find(const Formats& formats) {
@@ -274,77 +182,77 @@ class FormatSearch {
     return found == report_.combinations.end() ? nullptr : &*found;
   }
 
-  static std::string CountsText(const Formats& formats) {
-    std::string text;
-    for (const Format format : kFormats) {
-      const auto count = std::ranges::count(formats, format);
-      if (count == 0) continue;
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, FormatName(format));
-    }
-    return text;
-  }
-
   // Sensitivity.
 
-  /// Chooses how the ranges of int8 are calibrated: the mode that leaves the least error if every
-  /// site is int8.
-  Status ChooseMode() {
-    const Formats int8 = network_->Uniform(Format::kInt8);
-    if (IsFloat32(int8)) return {};
+  /// Chooses how the ranges of int8 are calibrated: the calibration that leaves the least error if
+  /// every site is int8.
+  Status ChooseCalibration() {
+    const Formats int8 = network().Uniform(Format::kInt8);
+    if (candidates_->IsFloat32(int8)) return {};
     constexpr CalibrateMode kModes[] = {CalibrateMode::kPercentile, CalibrateMode::kMse,
                                         CalibrateMode::kKlDivergence};
-    TW_ASSIGN_OR_RETURN(const auto step, Step<ModeStep>("mode", [&]() -> Result<ModeStep> {
-                          double least = std::numeric_limits<double>::infinity();
-                          ModeStep best{std::string(quantize::CalibrateModeName(kModes[0]))};
-                          for (const CalibrateMode mode : kModes) {
-                            network_->SetMode(mode);
-                            TW_ASSIGN_OR_RETURN(const double noise, NoiseOf(int8));
-                            const std::string name(quantize::CalibrateModeName(mode));
-                            Note("int8 by {}: {:.1f} dB", name, DecibelsOf(noise));
-                            if (noise < least) best.mode = name;
-                            least = std::min(least, noise);
-                          }
-                          return best;
-                        }));
-    for (const CalibrateMode mode : kModes) {
-      if (quantize::CalibrateModeName(mode) == step.mode) network_->SetMode(mode);
-    }
-    report_.calibrate_mode = step.mode;
+    for (const CalibrateMode mode : kModes) TW_RETURN_IF_ERROR(TryCalibration({mode}, int8));
+    const CalibrateMode best = BestCalibration().mode;
+    TW_RETURN_IF_ERROR(TryCalibration({best, /*per_channel=*/false, true}, int8));
+    TW_RETURN_IF_ERROR(TryCalibration({best, true, /*unsigned_inputs=*/false}, int8));
+    report_.calibration = BestCalibration();
+    const bool same = previous_ && previous_->calibration == report_.calibration;
+    network().SetCalibration(report_.calibration, same ? previous_->ranges : quantize::RangeMap());
     return {};
+  }
+
+  Status TryCalibration(const Calibration& calibration, const Formats& int8) {
+    const std::string name = calibration.ToString();
+    TW_ASSIGN_OR_RETURN(const auto step,
+                        Step<NoiseStep>("calibration/" + name, [&]() -> Result<NoiseStep> {
+                          network().SetCalibration(calibration);
+                          TW_ASSIGN_OR_RETURN(const double noise, NoiseOf(int8));
+                          return NoiseStep{noise};
+                        }));
+    Note("int8 by {}: {:.1f} dB", name, DecibelsOf(step.noise));
+    report_.calibrations.push_back({calibration, step.noise});
+    return {};
+  }
+
+  const Calibration& BestCalibration() const {
+    const auto noise = [](const CalibrationError& error) {
+      return std::isnan(error.noise) ? std::numeric_limits<double>::infinity() : error.noise;
+    };
+    return std::ranges::min_element(report_.calibrations, {}, noise)->calibration;
   }
 
   /// Computes the noise of a combination by the reference evaluator on a few samples of the search
   /// part.
   Result<double> NoiseOf(const Formats& formats) {
-    TW_ASSIGN_OR_RETURN(const auto graph, network_->BuildToEvaluate(formats));
+    TW_ASSIGN_OR_RETURN(const auto graph, network().BuildToEvaluate(formats));
     OutputErrorSum sum;
     for (const std::size_t i : SensitivitySamples()) {
-      TW_ASSIGN_OR_RETURN(
-          const auto outputs,
-          quantize::OutputsFor(graph, std::span(&samples_[i], 1), settings_.reference_threads));
-      sum.Add(expected_[i], outputs[0]);
+      TW_ASSIGN_OR_RETURN(const auto outputs,
+                          quantize::OutputsFor(graph, std::span(&candidates_->SampleAt(i), 1),
+                                               settings_.reference_threads));
+      sum.Add(candidates_->ExpectedAt(i), outputs[0]);
     }
     return sum.Get().relative_noise;
   }
 
-  std::span<const std::size_t> SensitivitySamples() const {
+  std::span<const std::size_t> SensitivitySamples() {
     // One combination for each format of each site.
     constexpr double kMaxMacs = 3e10;
     constexpr std::size_t kMaxSamples = 2;
-    const double macs = macs_ * 2 * static_cast<double>(network_->sites().size());
+    const double macs = macs_ * 2 * static_cast<double>(network().sites().size());
     const std::size_t count = kMaxSamples * macs <= kMaxMacs ? kMaxSamples : 1;
     return std::span(report_.split.search).first(std::min(count, report_.split.search.size()));
   }
 
   Status MeasureNoise() {
-    const auto& sites = network_->sites();
+    const auto& sites = network().sites();
     std::size_t done = 0, total = 0;
     for (const Site& site : sites) total += site.formats.size() - 1;
     SystemClock clock;
     double told = clock.MonotonicSeconds();
     for (std::size_t i = 0; i < sites.size(); ++i) {
       for (std::size_t k = 1; k < sites[i].formats.size(); ++k, ++done) {
-        Formats formats = network_->Uniform(Format::kFloat32);
+        Formats formats = network().Uniform(Format::kFloat32);
         formats[i] = sites[i].formats[k];
         const std::string name = fmt::format("noise/{}/{}", i, FormatName(formats[i]));
         TW_ASSIGN_OR_RETURN(const auto step, Step<NoiseStep>(name, [&]() -> Result<NoiseStep> {
@@ -363,8 +271,13 @@ class FormatSearch {
 
   /// Measures the time of each site in libraries that have one format throughout.
   Status MeasureTimes() {
-    const std::size_t count = network_->sites().size();
-    TW_ASSIGN_OR_RETURN(const auto step, Step<TimesStep>("times", [&] { return UniformTimes(); }));
+    const std::size_t count = network().sites().size();
+    std::string name = "times";
+    for (const Format format : kFormats) {
+      TW_ASSIGN_OR_RETURN(const std::string tag, candidates_->TagOf(network().Uniform(format)));
+      name += "@" + tag;
+    }
+    TW_ASSIGN_OR_RETURN(const auto step, Step<TimesStep>(name, [&] { return UniformTimes(); }));
     const bool fits =
         step.sites.size() == std::size(kFormats) &&
         std::ranges::all_of(step.sites, [&](const auto& row) { return row.size() == count; });
@@ -372,7 +285,7 @@ class FormatSearch {
     bytes_per_second_ = step.bytes_per_second;
     for (std::size_t i = 0; i < count; ++i) {
       SiteReport site;
-      site.site = network_->sites()[i];
+      site.site = network().sites()[i];
       for (const Format format : site.site.formats) {
         site.seconds.push_back(step.sites[static_cast<std::size_t>(format)][i]);
         site.noise.push_back(0);
@@ -384,20 +297,19 @@ class FormatSearch {
 
   Result<TimesStep> UniformTimes() {
     std::vector<Formats> uniform;
-    for (const Format format : kFormats) uniform.push_back(network_->Uniform(format));
-    TW_ASSIGN_OR_RETURN(const auto libraries, LibrariesOf(uniform));
+    for (const Format format : kFormats) uniform.push_back(network().Uniform(format));
+    TW_ASSIGN_OR_RETURN(const auto libraries, candidates_->LibrariesOf(uniform));
     RaceLimits limits;
-    limits.seconds = kTimesSeconds;
-    TW_ASSIGN_OR_RETURN(const auto seconds, OperatorSeconds(libraries, TimedSample(), limits));
+    limits.seconds = settings_.times_seconds;
+    TW_ASSIGN_OR_RETURN(const auto seconds,
+                        OperatorSeconds(libraries, candidates_->TimedSample(), limits));
     TimesStep step;
     step.bytes_per_second = MeasurePeaks().far_bytes_per_second;
     for (std::size_t i = 0; i < libraries.size(); ++i) {
-      TW_ASSIGN_OR_RETURN(const auto parts, network_->PartitionOf(uniform[i]));
+      TW_ASSIGN_OR_RETURN(const auto parts, network().PartitionOf(uniform[i]));
       step.sites.push_back(AttributeSeconds(
-                               parts, *libraries[i], seconds[i],
-                               [&](std::string_view name) { return network_->SiteOf(name); },
-                               network_->sites().size())
-                               .sites);
+          parts, *libraries[i], seconds[i],
+          [&](std::string_view name) { return network().SiteOf(name); }, network().sites().size()));
     }
     return step;
   }
@@ -408,7 +320,7 @@ class FormatSearch {
     SystemClock clock;
     const double end = clock.MonotonicSeconds() + settings_.budget_seconds;
     Proposal proposal(report_.sites, settings_.bound, noise_limit_,
-                      bytes_per_second_ * request_.options.target.num_threads());
+                      bytes_per_second_ * candidates_->request().options.target.num_threads());
     for (Combination& combination : report_.combinations) proposal.Predict(combination);
     for (int i = 0; i < settings_.max_combinations; ++i) {
       const Choice choice = proposal.Next();
@@ -423,7 +335,21 @@ class FormatSearch {
       proposal.Predict(combination);
       if (!proposal.Correct(choice, combination) || known) break;
     }
+    TW_RETURN_IF_ERROR(TakePrevious(proposal));
     report_.predicted_front = proposal.Front();
+    return {};
+  }
+
+  /// Adds the combinations of earlier runs that would still have the same kernels.
+  Status TakePrevious(const Proposal& proposal) {
+    if (!previous_) return {};
+    for (const Combination& earlier : previous_->combinations) {
+      if (Find(earlier.formats) != nullptr || !network().CanHave(earlier.formats)) continue;
+      TW_ASSIGN_OR_RETURN(const std::string tag, candidates_->TagOf(earlier.formats));
+      if (tag != earlier.kernels) continue;
+      TW_RETURN_IF_ERROR(Measure(earlier.formats));
+      proposal.Predict(report_.combinations.back());
+    }
     return {};
   }
 
@@ -435,16 +361,13 @@ class FormatSearch {
     std::vector<Combination>& all = report_.combinations;
     std::ranges::sort(all, {}, &Combination::ratio);
     for (const Combination& combination : all) {
-      if (Keeps(combination) && !IsFloat32(combination.formats) &&
+      if (Keeps(combination) && !candidates_->IsFloat32(combination.formats) &&
           contenders.size() < kContenders) {
         contenders.push_back(combination.formats);
       }
     }
-    std::string key = "race";
-    for (const Formats& formats : contenders) key += "/" + CodeOf(formats);
     TW_ASSIGN_OR_RETURN(const auto race,
-                        Step<RaceStep>(key, [&] { return RaceOf(contenders, kRaceSeconds); }));
-    TW_RETURN_IF_ERROR(CheckSizes(race, contenders.size() + 1));
+                        candidates_->RaceOf("race", contenders, settings_.race_seconds));
     report_.float32_seconds = race.seconds[0];
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       Combination& combination = *Find(contenders[i]);
@@ -455,7 +378,29 @@ class FormatSearch {
     TW_RETURN_IF_ERROR(TakeKept(contenders));
     const Combination& chosen = all[report_.chosen];
     report_.seconds = chosen.ratio * report_.float32_seconds;
-    MarkFront();
+    MarkFront(all);
+    return MeasureHeldOut();
+  }
+
+  /// Measures the held-out errors of the other combinations too, so that a later choice with
+  /// another bound needs no measurement. Scores, which can take long, are measured on the front
+  /// only.
+  Status MeasureHeldOut() {
+    for (Combination& combination : report_.combinations) {
+      if (combination.held_out) continue;
+      if (settings_.score.given() && (!combination.on_front || !combination.refused.empty())) {
+        continue;
+      }
+      TW_RETURN_IF_ERROR(MeasureHeldOut(combination));
+    }
+    return {};
+  }
+
+  Status MeasureHeldOut(Combination& combination) {
+    TW_ASSIGN_OR_RETURN(const auto error,
+                        candidates_->ErrorOn(Part::kHeldOut, combination.formats));
+    combination.held_out = error.error;
+    combination.refused = error.refused;
     return {};
   }
 
@@ -467,8 +412,7 @@ class FormatSearch {
       const bool raced = std::ranges::find(contenders, combination.formats) != contenders.end();
       if (!raced) continue;
       if (!IsFaster({0, combination.ratio, combination.spread})) continue;
-      TW_ASSIGN_OR_RETURN(combination.held_out,
-                          ErrorStepOn("held_out", report_.split.held_out, combination.formats));
+      TW_RETURN_IF_ERROR(MeasureHeldOut(combination));
       const double value = settings_.bound.ValueOf(*combination.held_out);
       if (settings_.bound.Keeps(value)) {
         report_.chosen = i;
@@ -479,8 +423,9 @@ class FormatSearch {
       }
       ++stepped_back;
     }
-    const auto place = std::ranges::find_if(
-        all, [&](const Combination& combination) { return IsFloat32(combination.formats); });
+    const auto place = std::ranges::find_if(all, [&](const Combination& combination) {
+      return candidates_->IsFloat32(combination.formats);
+    });
     report_.chosen = static_cast<std::size_t>(place - all.begin());
     report_.reason =
         stepped_back > 0
@@ -489,14 +434,6 @@ class FormatSearch {
             : fmt::format("float32: no combination that keeps {} is faster beyond noise",
                           settings_.bound.ToString());
     return {};
-  }
-
-  void MarkFront() {
-    double least = std::numeric_limits<double>::infinity();
-    for (Combination& combination : report_.combinations) {  // by time
-      combination.on_front = combination.search.relative_noise < least;
-      if (combination.on_front) least = combination.search.relative_noise;
-    }
   }
 
   /// States why each site has its format.
@@ -526,20 +463,16 @@ class FormatSearch {
     settings_.note(FormatPrintable<Args...>(format, std::forward<Args>(args)...));
   }
 
-  static constexpr double kQuickSeconds = 0.5, kTimesSeconds = 3, kRaceSeconds = 1.5;
   static constexpr std::size_t kContenders = 4;
 
-  CompileRequest request_;
-  std::vector<Sample> samples_;  // those of the calibration part are in network_
+  CompileRequest request_;       // until candidates_ has it
+  std::vector<Sample> samples_;  // until candidates_ has them
   const SearchSettings& settings_;
-  std::optional<NetworkFormats> network_;
-  std::optional<LockedTempDir> folder_;
-  std::map<std::string, ModelLibrary> libraries_;  // by CodeOf
-  Journal journal_;
-  std::vector<Sample> expected_;  // float32 outputs of the search part and the held-out part
-  double macs_ = 0;               // of one sample
-  double noise_limit_ = 0;        // estimate for outputs that may just keep the bound
-  double bytes_per_second_ = 1;   // of one core
+  std::optional<Candidates> candidates_;
+  std::optional<SearchReport> previous_;  // result of an earlier run of the job
+  double macs_ = 0;                       // of one sample
+  double noise_limit_ = 0;                // estimate for outputs that may just keep the bound
+  double bytes_per_second_ = 1;           // of one core
   SearchReport report_;
 };
 

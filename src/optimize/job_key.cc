@@ -8,7 +8,7 @@ namespace tilewright::optimize {
 namespace {
 
 /// Version of the steps: raised when a change makes stored ones wrong.
-constexpr int kStepsVersion = 2;
+constexpr int kStepsVersion = 3;
 
 std::uint64_t HashOfTensor(const Tensor& tensor, std::uint64_t state) {
   state = Fnv1a64(tensor.type().ToString(), state);
@@ -32,18 +32,22 @@ std::uint64_t HashOfGraph(const Graph& graph, std::uint64_t state) {
 
 }  // namespace
 
+std::string NetworkKeyOf(const session::CompileRequest& request) {
+  const Target& target = request.options.target;
+  const std::uint64_t state = Fnv1a64(
+      target.ToString() + " " + std::to_string(target.num_threads()) + " " +
+      request.options.device.ToString() + " " +
+      std::to_string(DeviceTraitsOf(target).codegen_version) + " " + std::to_string(kStepsVersion));
+  return kJobPrefix + HexOf(HashOfGraph(request.graph, state)) + "-";
+}
+
 std::string JobKeyOf(const session::CompileRequest& request,
                      std::span<const quantize::Sample> samples) {
-  const Target& target = request.options.target;
-  std::uint64_t state = Fnv1a64(target.ToString() + " " + std::to_string(target.num_threads()) +
-                                " " + request.options.device.ToString() + " " +
-                                std::to_string(DeviceTraitsOf(target).codegen_version) + " " +
-                                std::to_string(kStepsVersion));
-  state = HashOfGraph(request.graph, state);
+  std::uint64_t state = Fnv1a64("samples");
   for (const quantize::Sample& sample : samples) {
     for (const Tensor& tensor : sample) state = HashOfTensor(tensor, state);
   }
-  return "optimize-" + HexOf(state);
+  return NetworkKeyOf(request) + HexOf(state);
 }
 
 }  // namespace tilewright::optimize

@@ -8,8 +8,16 @@
 
 namespace tilewright::optimize {
 
+/// Beginning of the names of all jobs of this module.
+inline constexpr const char* kJobPrefix = "optimize-";
+
+/// Returns the beginning of the names of the jobs that search this network for this target and
+/// device, on any samples.
+std::string NetworkKeyOf(const session::CompileRequest& request);
+
 /// Returns the name of the job that searches this network on these samples for this target and
-/// device. It depends on nothing that measurements do not depend on, such as the bound.
+/// device. It depends on nothing that all of its steps do not depend on: not on the bound, and not
+/// on the kernels, which the names of steps contain (Candidates).
 std::string JobKeyOf(const session::CompileRequest& request,
                      std::span<const quantize::Sample> samples);
 

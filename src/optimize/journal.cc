@@ -5,18 +5,12 @@
 #include "src/base/json.h"
 
 namespace tilewright::optimize {
-namespace {
-
-constexpr const char* kKind = "optimize";
-
-}  // namespace
-
 Result<Journal> Journal::Open(const std::string& store_path, const std::string& job,
                               const std::string& settings) {
   TW_ASSIGN_OR_RETURN(auto store,
                       records::Store::Open(store_path, records::Store::Mode::kReadWrite));
   TW_ASSIGN_OR_RETURN(const records::Job opened, store.OpenJob(job, settings, 0));
-  TW_ASSIGN_OR_RETURN(const auto entries, store.LogOfKind(opened.id, kKind));
+  TW_ASSIGN_OR_RETURN(const auto entries, store.LogOfKind(opened.id, kStepKind));
   Journal journal;
   journal.job_ = opened.id;
   for (const records::LogEntry& entry : entries) {
@@ -25,7 +19,7 @@ Result<Journal> Journal::Open(const std::string& store_path, const std::string& 
       return Corrupt(store_path + ": job " + job + ": step " + entry.task_key +
                      " is no JSON object");
     }
-    journal.steps_.emplace(entry.task_key, entry.payload);
+    journal.steps_.insert_or_assign(entry.task_key, entry.payload);
   }
   journal.found_ = journal.steps_.size();
   journal.store_ = std::move(store);
@@ -39,7 +33,8 @@ const std::string* Journal::Find(std::string_view step) const {
 
 Status Journal::Put(const std::string& step, const Json& result) {
   std::string payload = DumpJson(result);
-  if (store_) TW_RETURN_IF_ERROR(store_->Append(job_, {}, {{step, kKind, payload}}));
+  if (const std::string* stored = Find(step); stored != nullptr && *stored == payload) return {};
+  if (store_) TW_RETURN_IF_ERROR(store_->Append(job_, {}, {{step, kStepKind, payload}}));
   steps_.insert_or_assign(step, std::move(payload));
   return {};
 }

@@ -11,8 +11,14 @@
 
 namespace tilewright::optimize {
 
-/// Steps of a search in a record store: each is written once, when it is done, and found by the
-/// next run of the same job. Without a store, steps are kept in memory only.
+/// Kind of the entries of the job's log.
+inline constexpr const char* kStepKind = "optimize";
+/// Name of the step that is the result of the latest complete run (StoredReport).
+inline constexpr const char* kResultStep = "result";
+
+/// Steps of a search in a record store: each is written when it is done, and found by the next run
+/// of the same job. Of several of one name the last one counts. Without a store, steps are kept in
+/// memory only.
 class Journal {
  public:
   Journal() = default;
@@ -23,7 +29,7 @@ class Journal {
 
   /// Returns the step's result as JSON text; null if it is not done.
   const std::string* Find(std::string_view step) const;
-  /// Stores the result of a step durably.
+  /// Stores the result of a step durably, unless it is stored already.
   Status Put(const std::string& step, const nlohmann::ordered_json& result);
   Status Finish();
   /// Returns the number of steps that earlier runs had done.

@@ -5,7 +5,6 @@
 
 #include "src/graph/passes/passes.h"
 #include "src/target/cpu.h"
-#include "src/tensor/operator_names.h"
 
 namespace tilewright::optimize {
 namespace {
@@ -20,10 +19,7 @@ quantize::Config Int8Config(const Target& target) {
   quantize::Config config;
   const auto features = FeaturesOf(target);
   if (features.ok() && features->has_saturating_dot()) config.nbit_weight = 7;
-  config.calibrate_mode = quantize::CalibrateMode::kPercentile;
   config.weight_scale = quantize::WeightScale::kMax;
-  config.per_channel = true;
-  config.unsigned_inputs = true;
   config.skip_conv_layers.clear();
   config.skip_dense_layer = false;
   return config;
@@ -46,6 +42,25 @@ std::string CodeOf(const Formats& formats) {
   return code;
 }
 
+Result<Formats> ParseCode(std::string_view code) {
+  Formats formats;
+  for (const char letter : code) {
+    const auto* const found = std::ranges::find_if(
+        kFormats, [letter](Format format) { return FormatName(format)[0] == letter; });
+    if (found == std::end(kFormats)) {
+      return Corrupt("formats '" + std::string(code.substr(0, 40)) + "', expected letters f, b, i");
+    }
+    formats.push_back(*found);
+  }
+  return formats;
+}
+
+std::string Calibration::ToString() const {
+  return std::string(quantize::CalibrateModeName(mode)) +
+         (per_channel ? ", a scale for each channel of weights" : ", one scale for all weights") +
+         (unsigned_inputs ? "" : ", no uint8");
+}
+
 Result<NetworkFormats> NetworkFormats::Create(Graph graph, Target target,
                                               std::vector<quantize::Sample> calibration,
                                               int threads) {
@@ -56,6 +71,7 @@ Result<NetworkFormats> NetworkFormats::Create(Graph graph, Target target,
   network.source_ = std::move(graph);
   network.target_ = std::move(target);
   network.quantization_.config = Int8Config(network.target_);
+  network.SetCalibration({});
   network.quantization_.samples = std::move(calibration);
   network.quantization_.threads = threads;
   TW_ASSIGN_OR_RETURN(network.folded_, Optimize(network.source_.Clone()));
@@ -143,10 +159,20 @@ Formats NetworkFormats::Uniform(Format format) const {
   return formats;
 }
 
-void NetworkFormats::SetMode(quantize::CalibrateMode mode) {
-  if (mode == quantization_.config.calibrate_mode) return;
-  quantization_.config.calibrate_mode = mode;
-  ranges_.clear();
+bool NetworkFormats::CanHave(const Formats& formats) const {
+  bool can = formats.size() == sites_.size();
+  for (std::size_t i = 0; can && i < formats.size(); ++i) {
+    can = sites_[i].PositionOf(formats[i]) < sites_[i].formats.size();
+  }
+  return can;
+}
+
+void NetworkFormats::SetCalibration(const Calibration& calibration, quantize::RangeMap ranges) {
+  quantize::Config& config = quantization_.config;
+  config.calibrate_mode = calibration.mode;
+  config.per_channel = calibration.per_channel;
+  config.unsigned_inputs = calibration.unsigned_inputs;
+  ranges_ = std::move(ranges);
 }
 
 Result<Graph> NetworkFormats::Build(const Formats& formats) {

@@ -41,6 +41,19 @@ struct Site {
 using Formats = std::vector<Format>;
 /// "f32,bf16,int8" as one letter each: "fbi".
 std::string CodeOf(const Formats& formats);
+/// Parses such letters. Errors: kCorrupt.
+Result<Formats> ParseCode(std::string_view code);
+
+/// How the ranges of int8 are chosen, the same for all sites.
+struct Calibration {
+  quantize::CalibrateMode mode = quantize::CalibrateMode::kPercentile;  ///< of data
+  bool per_channel = true;      ///< one scale of the weights for each output channel
+  bool unsigned_inputs = true;  ///< uint8 for data that cannot be negative
+
+  /// "mse, a scale for each channel of weights"
+  std::string ToString() const;
+  friend bool operator==(const Calibration&, const Calibration&) = default;
+};
 
 /// A float network whose sites can have several formats, and the graphs of their combinations.
 class NetworkFormats {
@@ -54,8 +67,12 @@ class NetworkFormats {
   const std::vector<Site>& sites() const { return sites_; }
   /// Returns the formats in which each site has `format` if it can have it, else float32.
   Formats Uniform(Format format) const;
-  /// Chooses how ranges of values are calibrated.
-  void SetMode(quantize::CalibrateMode mode);
+  /// Returns true if there is a format for each site, which it can have.
+  bool CanHave(const Formats& formats) const;
+  /// Chooses how ranges of values are calibrated. ranges: those that are known of this calibration;
+  /// the others are measured when a graph needs them.
+  void SetCalibration(const Calibration& calibration, quantize::RangeMap ranges = {});
+  const quantize::RangeMap& ranges() const { return ranges_; }
 
   /// Returns the graph of a combination, to be compiled. Only float32: the graph as imported.
   Result<Graph> Build(const Formats& formats);
@@ -76,7 +93,7 @@ class NetworkFormats {
   Graph folded_;  ///< optimized
   Target target_;
   quantize::PipelineOptions quantization_;
-  quantize::RangeMap ranges_;  ///< in the present mode
+  quantize::RangeMap ranges_;  ///< of the present calibration
   std::vector<Site> sites_;
 };
 

@@ -40,18 +40,18 @@ std::map<std::string, int, std::less<>> SitesOfResults(
 
 }  // namespace
 
-SiteSeconds AttributeSeconds(const PartitionedGraph& network, const RunnableNetwork& library,
-                             std::span<const double> seconds,
-                             const std::function<int(std::string_view)>& site_of,
-                             std::size_t site_count) {
+std::vector<double> AttributeSeconds(const PartitionedGraph& network,
+                                     const RunnableNetwork& library,
+                                     std::span<const double> seconds,
+                                     const std::function<int(std::string_view)>& site_of,
+                                     std::size_t site_count) {
   const auto sites = SitesOfResults(network, site_of);
-  SiteSeconds result;
-  result.sites.resize(site_count, 0);
+  std::vector<double> result(site_count, 0.0);
   int last = -1;  // a step without a group of its own (a layout change) follows what it serves
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     const auto found = sites.find(library.operators()[i].result.name);
     if (found != sites.end()) last = found->second;
-    (last < 0 ? result.others : result.sites[static_cast<std::size_t>(last)]) += seconds[i];
+    if (last >= 0) result[static_cast<std::size_t>(last)] += seconds[i];
   }
   return result;
 }

@@ -15,6 +15,8 @@
 // seconds since its start, without pauses. Columns of one table have equal length.
 
 #include "search/report.h"
+#include "src/optimize/front.h"
+#include "src/optimize/search_report.h"
 
 namespace tilewright::report {
 
@@ -314,6 +316,13 @@ struct BenchPage {
   std::int64_t CountOf(std::string_view verdict) const;
 };
 
+/// Search for number formats (src/optimize).
+struct FormatsPage {
+  std::string store, job, graph, target, device;
+  optimize::SearchReport search;
+  std::vector<optimize::BoundCost> bounds;
+};
+
 /// State of a running job.
 struct LivePage {
   double share = 0;                             ///< done, 0 to 1
@@ -335,6 +344,7 @@ struct Document {
   bool live = false;                 ///< of a running job: the page polls for updates
   std::optional<LivePage> progress;  ///< of a running job with a trial
   std::vector<JobPage> jobs;
+  std::vector<FormatsPage> formats;  ///< newest first
   std::optional<Comparison> comparison;
   std::optional<NetworkPage> network;
   std::optional<BenchPage> bench;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "src/base/json_fields.h"
+#include "src/optimize/report_text.h"
 #include "src/report/document.h"
 
 namespace tilewright::report {
@@ -429,6 +430,31 @@ static void Describe(JsonWriter& fields, const NetworkPage& network) {
   fields("steps", network.steps, ListCodec{StepCodec{network.metric == "seconds" ? 1.0 : 0.0}});
 }
 
+/// Codec of a page of number formats: the report of the search, with the costs of bounds.
+struct FormatsCodec {
+  Json Write(const FormatsPage& page) const {
+    Json json = optimize::ReportJson(page.search, "");
+    json.erase("library");
+    Json bounds = Json::array();
+    for (const optimize::BoundCost& cost : page.bounds) {
+      bounds.push_back(
+          {{"bound", cost.bound.ToString()},
+           {"combination", cost.combination ? Json(*cost.combination) : Json()},
+           {"time_ratio",
+            cost.combination ? Json(page.search.combinations[*cost.combination].ratio) : Json()},
+           {"predicted_time_ratio", kNullableNumber.Write(cost.predicted_ratio)}});
+    }
+    json["bounds"] = std::move(bounds);
+    for (const auto& [name, text] :
+         {std::pair("store", &page.store), std::pair("job", &page.job),
+          std::pair("graph", &page.graph), std::pair("target", &page.target),
+          std::pair("device", &page.device)}) {
+      json[name] = *text;
+    }
+    return json;
+  }
+};
+
 static void Describe(JsonWriter& fields, const BenchRow& row) {
   fields("group", row.group);
   fields("name", row.name);
@@ -483,6 +509,7 @@ static void Describe(JsonWriter& fields, const Document& document) {
   fields("live", document.live);
   fields("missing", document.missing);
   fields("jobs", document.jobs);
+  fields("formats", document.formats, ListCodec<FormatsCodec>());
   fields("comparison", document.comparison, NullableCodec<>());
   fields("network", document.network, NullableCodec<>());
   fields("bench", document.bench, NullableCodec<>());

@@ -5,6 +5,7 @@
 #include "src/base/format_printable.h"
 #include "src/base/printable.h"
 #include "src/base/text/plural.h"
+#include "src/optimize/report_text.h"
 #include "src/session/format.h"
 #include "src/session/text_table.h"
 
@@ -182,6 +183,24 @@ void AppendNetwork(const NetworkPage& network, std::string& text) {
   }
 }
 
+void AppendFormats(const FormatsPage& page, int width, std::string& text) {
+  if (!text.empty()) text += "\n";
+  text += FormatPrintable("{}: job {}{}\non {}, target {}\n{}\n\n", page.store, page.job,
+                          page.graph.empty() ? "" : ", " + page.graph, page.device, page.target,
+                          optimize::ChoiceText(page.search));
+  text += optimize::TablesText(page.search, width) + "\n";
+  session::TextTable table =
+      MakeTable({{"bound"}, {"time", true}, {"predicted", true}, {"formats"}}, width);
+  for (const optimize::BoundCost& cost : page.bounds) {
+    const optimize::Combination* one =
+        cost.combination ? &page.search.combinations[*cost.combination] : nullptr;
+    table.AddRow({cost.bound.ToString(), one != nullptr ? fmt::format("{:.3f}", one->ratio) : "-",
+                  cost.predicted_ratio ? fmt::format("{:.3f}", *cost.predicted_ratio) : "-",
+                  one != nullptr ? optimize::CountsText(one->formats) : ""});
+  }
+  text += table.Take();
+}
+
 void AppendBench(const BenchPage& bench, std::string& text) {
   if (!text.empty()) text += "\n";
   text += FormatPrintable("{}: {}, {} cores; {}; commit {}; median of {} rounds{}\n", bench.file,
@@ -216,6 +235,7 @@ std::string ToText(const Document& document, int width) {
     if (!text.empty()) text += "\n";
     AppendJob(job, width, text);
   }
+  for (const FormatsPage& page : document.formats) AppendFormats(page, width, text);
   if (document.comparison) AppendComparison(*document.comparison, width, text);
   if (document.network) AppendNetwork(*document.network, text);
   if (document.bench) AppendBench(*document.bench, text);

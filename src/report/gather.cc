@@ -10,6 +10,7 @@
 
 #include "search/job_log.h"
 #include "src/base/json.h"
+#include "src/optimize/stored_search.h"
 #include "src/report/imported_jobs.h"
 #include "src/report/statistics.h"
 #include "src/report/vta_roofline.h"
@@ -217,6 +218,22 @@ Status GatherJob(const records::Store& store, const records::Job& job, const Gat
   return AddJob(store, *tasks, options, std::move(page), document);
 }
 
+/// Adds the page of a search for number formats, if the job is a complete one.
+Status GatherFormats(const records::Store& store, const records::Job& job, Document& document) {
+  TW_ASSIGN_OR_RETURN(auto report, optimize::StoredResult(store, job));
+  if (!report) return {};
+  JobPage settings;
+  ReadSettings(job.settings, settings);
+  FormatsPage page{store.path(), job.name, settings.graph, "", "", *std::move(report), {}};
+  for (const auto& [name, value] : settings.settings) {
+    if (name == "target") page.target = value;
+    if (name == "device") page.device = value;
+  }
+  page.bounds = optimize::BoundCosts(page.search);
+  document.formats.insert(document.formats.begin(), std::move(page));
+  return {};
+}
+
 }  // namespace
 
 Status AddJob(const records::Store& store, const TaskMap& tasks, const GatherOptions& options,
@@ -379,19 +396,21 @@ TimePage TimeOf(const std::vector<search::TimeEntry>& notes) {
 Status GatherStore(const std::string& path, const GatherOptions& options, Document& document) {
   TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(path, records::Store::Mode::kReadOnly));
   TW_ASSIGN_OR_RETURN(auto jobs, store.Jobs());
-  const std::size_t before = document.jobs.size();
+  const std::size_t before = document.jobs.size(), formats_before = document.formats.size();
   const std::string imported = kImportedJob;
   std::string names;
   for (const records::Job& job : jobs) {
     names += (names.empty() ? "" : ", ") + job.name;
     if (!job.name.starts_with(options.job)) continue;
     TW_RETURN_IF_ERROR(GatherJob(store, job, options, document));
+    TW_RETURN_IF_ERROR(GatherFormats(store, job, document));
   }
   // Imported records have no trials; next to a job with trials they are omitted.
-  if (document.jobs.size() == before && imported.starts_with(options.job)) {
+  const bool formats = document.formats.size() > formats_before;
+  if (document.jobs.size() == before && !formats && imported.starts_with(options.job)) {
     TW_RETURN_IF_ERROR(GatherImported(store, options, document));
   }
-  if (document.jobs.size() == before) {
+  if (document.jobs.size() == before && !formats) {
     const auto stored = store.CountTrials({});
     if (options.job.empty() && stored.ok() && *stored > 0) {
       return NotFound(path + ": none of its " + std::to_string(*stored) +

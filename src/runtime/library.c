@@ -1,113 +1,19 @@
-/* oneDNN convolutions and matrix products, loaded at run time. The declarations below repeat the
- * needed parts of the C interfaces of versions 2 (libdnnl.so.2) and 3 (libdnnl.so.3.6), so that
- * compiling this file does not require oneDNN. Descriptors are passed through opaquely: version 2
- * writes them into memory of the caller, which is larger than their size here; version 3 allocates
- * them.
+/* oneDNN convolutions and matrix products, loaded at run time.
  *
  * oneDNN treats padded memory as writable and writes zeros there, also in operands. So channels
  * that fill up a block are described as ordinary channels with zero weights. */
 
-#define _GNU_SOURCE
 #include "src/runtime/library.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { kAlignment = 64, kMaxDimensions = 5 };
+#include "src/runtime/dnnl/dnnl.h"
 
-/* --- oneDNN: oneapi/dnnl/dnnl_types.h -----------------------------------------------------------
- */
-
-enum {
-  kTagAny = 1,
-  kTag8 = 93,  /* aBcd8b; of version 3: 102 */
-  kTag16 = 69, /* aBcd16b; of version 3: 78 */
-  kTagsAdded = 9,
-  kTypeF32 = 3,
-  kTypeS32 = 4,
-  kTypeS8 = 5,
-  kTypeU8 = 6,
-  kEngineCpu = 1,
-  kForwardInference = 96,
-  kConvolutionDirect = 1,
-  kScratchpadUser = 1,
-  kQuerySource = 129,
-  kQueryWeights = 131,
-  kQueryResult = 133,
-  kQueryScratchpad = 136,
-  kArgumentSource = 1,
-  kArgumentResult = 17,
-  kArgumentWeights = 33,
-  kArgumentScratchpad = 80,
-  kStrictFloats = 0,
-  /* Bits of dnnl_cpu_isa_t: with AVX-512, with AVX2. */
-  kVnni2 = 0x40 | 0x400,
-  kVnni3 = 0x40 | 0x8
-};
-typedef int64_t Dims[12];
-typedef union {
-  int64_t words[128]; /* version 2: dnnl_memory_desc_t has 696 bytes */
-  void* handle;       /* version 3 */
-} MemoryDesc;
-typedef struct {
-  int64_t words[1024];
-} OperationDesc; /* version 2: dnnl_convolution_desc_t has 5976 */
-typedef struct {
-  int argument;
-  void* memory;
-} ExecArgument;
-typedef struct {
-  int major, minor, patch;
-} Version; /* its first members */
-
-typedef struct {
-  void* handle;
-  const Version* (*version)(void);
-  int (*engine_create)(void**, int, size_t);
-  int (*stream_create)(void**, void*, unsigned);
-  int (*stream_wait)(void*);
-  int (*engine_destroy)(void*);
-  int (*stream_destroy)(void*);
-  int (*desc_by_tag)(MemoryDesc*, int, const int64_t*, int, int);
-  int (*desc_by_strides)(MemoryDesc*, int, const int64_t*, int, const int64_t*);
-  size_t (*desc_size)(const void*);
-  int (*reorder)(void**, const void*, void*, const void*, void*, void*);
-  int (*attr_create)(void**);
-  int (*attr_scratchpad)(void*, int);
-  int (*attr_destroy)(void*);
-  int (*primitive_desc_destroy)(void*);
-  const void* (*query)(void*, int, int);
-  int (*primitive_create)(void**, void*);
-  int (*primitive_destroy)(void*);
-  int (*execute)(void*, void*, int, const ExecArgument*);
-  int (*memory_create)(void**, const void*, void*, void*);
-  int (*memory_set)(void*, void*);
-  int (*memory_destroy)(void*);
-  /* Version 2: an operation, then its primitive descriptor. */
-  int (*convolution2)(OperationDesc*, int, int, const void*, const void*, const void*, const void*,
-                      const int64_t*, const int64_t*, const int64_t*, const int64_t*);
-  int (*matmul2)(OperationDesc*, const void*, const void*, const void*, const void*);
-  int (*primitive_desc_create2)(void**, const void*, void*, void*, void*);
-  /* Version 3: only the primitive descriptor. */
-  int (*convolution3)(void**, void*, int, int, const void*, const void*, const void*, const void*,
-                      const int64_t*, const int64_t*, const int64_t*, const int64_t*, void*);
-  int (*matmul3)(void**, void*, const void*, const void*, const void*, const void*, void*);
-  int (*desc_destroy3)(void*);
-  /* Null in versions without them. */
-  int (*effective_isa)(void);
-  int (*attr_float_mode)(void*, int);
-  /* From the OpenMP runtime that it was built with; null without one. */
-  int (*get_threads)(void);
-  void (*set_threads)(int);
-  void (*start_threads)(void (*)(void*), void*, unsigned, unsigned);
-  void* engine;
-  void* stream;
-  int major;
-} Dnnl;
+enum { kAlignment = 64 };
 
 /* --- cached state --- */
 
@@ -153,85 +59,10 @@ static int Fail(TwLibraryCall* call, const char* format, ...) {
   return 0;
 }
 
-/* Returns the major version of a file: the number after ".so.". */
-static int MajorOf(const char* file) {
-  const char* number = strstr(file, ".so.");
-  return number != NULL && number[4] == '3' ? 3 : 2;
-}
-
-/* Resolves functions by their names, up to one without a name. Returns 0 if one is missing. */
-typedef struct {
-  const char* name;
-  void* place;
-} Function;
-static int FindFunctions(TwLibraryCall* call, const Function* functions) {
-  for (; functions->name != NULL; ++functions) {
-    void* function = dlsym(dnnl.handle, functions->name);
-    if (function == NULL) return Fail(call, "it has no %s", functions->name);
-    memcpy(functions->place, &function, sizeof function);
-  }
-  return 1;
-}
-
 static int Load(TwLibraryCall* call) {
-  const int major = MajorOf(call->file);
-  if (dnnl.stream != NULL) {
-    if (dnnl.major == major) return 1;
-    return Fail(call, "version %d is loaded already", dnnl.major);
-  }
-  if (closed) return Fail(call, "the program ends");
-  /* A name is looked up in the system's library directories; a path could name any file. */
-  if (strchr(call->file, '/') != NULL) return Fail(call, "a path, expected a library's name");
-  if (dnnl.handle == NULL) dnnl.handle = dlopen(call->file, RTLD_NOW | RTLD_LOCAL);
-  if (dnnl.handle == NULL) return Fail(call, "not on this machine: %s", dlerror());
-  const Function both[] = {{"dnnl_version", &dnnl.version},
-                           {"dnnl_engine_create", &dnnl.engine_create},
-                           {"dnnl_stream_create", &dnnl.stream_create},
-                           {"dnnl_engine_destroy", &dnnl.engine_destroy},
-                           {"dnnl_stream_destroy", &dnnl.stream_destroy},
-                           {"dnnl_stream_wait", &dnnl.stream_wait},
-                           {"dnnl_memory_desc_get_size", &dnnl.desc_size},
-                           {"dnnl_reorder_primitive_desc_create", &dnnl.reorder},
-                           {"dnnl_primitive_attr_create", &dnnl.attr_create},
-                           {"dnnl_primitive_attr_set_scratchpad_mode", &dnnl.attr_scratchpad},
-                           {"dnnl_primitive_attr_destroy", &dnnl.attr_destroy},
-                           {"dnnl_primitive_desc_destroy", &dnnl.primitive_desc_destroy},
-                           {"dnnl_primitive_desc_query_md", &dnnl.query},
-                           {"dnnl_primitive_create", &dnnl.primitive_create},
-                           {"dnnl_primitive_destroy", &dnnl.primitive_destroy},
-                           {"dnnl_primitive_execute", &dnnl.execute},
-                           {"dnnl_memory_create", &dnnl.memory_create},
-                           {"dnnl_memory_set_data_handle", &dnnl.memory_set},
-                           {"dnnl_memory_destroy", &dnnl.memory_destroy},
-                           {NULL, NULL}};
-  const Function second[] = {{"dnnl_memory_desc_init_by_tag", &dnnl.desc_by_tag},
-                             {"dnnl_memory_desc_init_by_strides", &dnnl.desc_by_strides},
-                             {"dnnl_dilated_convolution_forward_desc_init", &dnnl.convolution2},
-                             {"dnnl_matmul_desc_init", &dnnl.matmul2},
-                             {"dnnl_primitive_desc_create", &dnnl.primitive_desc_create2},
-                             {NULL, NULL}};
-  const Function third[] = {{"dnnl_memory_desc_create_with_tag", &dnnl.desc_by_tag},
-                            {"dnnl_memory_desc_create_with_strides", &dnnl.desc_by_strides},
-                            {"dnnl_memory_desc_destroy", &dnnl.desc_destroy3},
-                            {"dnnl_convolution_forward_primitive_desc_create", &dnnl.convolution3},
-                            {"dnnl_matmul_primitive_desc_create", &dnnl.matmul3},
-                            {NULL, NULL}};
-  if (!FindFunctions(call, both)) return 0;
-  if (dnnl.version()->major != major) {
-    return Fail(call, "version %d, expected %d", dnnl.version()->major, major);
-  }
-  if (!FindFunctions(call, major == 3 ? third : second)) return 0;
-  dnnl.major = major;
-  *(void**)&dnnl.effective_isa = dlsym(dnnl.handle, "dnnl_get_effective_cpu_isa");
-  *(void**)&dnnl.attr_float_mode = dlsym(dnnl.handle, "dnnl_primitive_attr_set_fpmath_mode");
-  *(void**)&dnnl.get_threads = dlsym(dnnl.handle, "omp_get_max_threads");
-  *(void**)&dnnl.set_threads = dlsym(dnnl.handle, "omp_set_num_threads");
-  *(void**)&dnnl.start_threads = dlsym(dnnl.handle, "GOMP_parallel");
-  if (dnnl.engine == NULL && dnnl.engine_create(&dnnl.engine, kEngineCpu, 0) != 0) {
-    return Fail(call, "no engine");
-  }
-  if (dnnl.stream_create(&dnnl.stream, dnnl.engine, 1) != 0) return Fail(call, "no stream");
-  return 1;
+  char why[200];
+  if (closed && dnnl.stream == NULL) return Fail(call, "the program ends");
+  return TwDnnlLoad(&dnnl, call->file, why, sizeof why) ? 1 : Fail(call, "%s", why);
 }
 
 static int TypeOf(int64_t type) {

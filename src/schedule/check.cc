@@ -47,10 +47,7 @@ Status CheckLeaves(const Schedule& schedule, const Schedule::StageInfo& stage) {
     // Rows and columns, then all reductions: the products replace the sums of an outer one.
     const auto first = static_cast<std::size_t>(LeafPosition(stage, stage.tensorized));
     bool same = first + 2 + stage.op.reduce_axes.size() == stage.leaves.size();
-    for (std::size_t p = 0; same && p < first; ++p) {
-      same = !schedule.loop(stage.leaves[p]).reduction;
-    }
-    for (std::size_t p = first; same && p < stage.leaves.size(); ++p) {
+    for (std::size_t p = 0; same && p < stage.leaves.size(); ++p) {
       same = schedule.loop(stage.leaves[p]).reduction == (p >= first + 2);
     }
     return same ? Status()
@@ -94,6 +91,17 @@ Status CheckPipeline(const Schedule& schedule, const Schedule::StageInfo& stage)
   return {};
 }
 
+/// Returns the readers of an attached stage beside its consumer.
+std::vector<StageId> OtherReadersOf(const Schedule& schedule, const Schedule::StageInfo& stage) {
+  std::vector<StageId> readers;
+  for (StageId id : schedule.order()) {
+    const auto& other = schedule.stage(id);
+    if (id == stage.consumer || other.attach == Attach::kInline) continue;
+    if (Reads(other, stage.op.output)) readers.push_back(id);
+  }
+  return readers;
+}
+
 /// Checks a stage that is kept for later readers. Those run after its consumer, in the loop around
 /// it.
 Status CheckKept(const Schedule& schedule, StageId id) {
@@ -109,12 +117,7 @@ Status CheckKept(const Schedule& schedule, StageId id) {
     return !root && other.attach == Attach::kAt && other.consumer == consumer.consumer &&
            other.at == consumer.at;
   };
-  for (StageId reader : schedule.order()) {
-    const auto& other = schedule.stage(reader);
-    if (reader == stage.consumer || other.attach == Attach::kInline) continue;
-    const bool reads = std::ranges::any_of(
-        other.loads, [&](const ExprNode* load) { return load->buffer == stage.op.output; });
-    if (!reads) continue;
+  for (StageId reader : OtherReadersOf(schedule, stage)) {
     StageId nest = reader;  // computes it in its loops, next to the consumer or around it
     while (schedule.stage(nest).attach == Attach::kAt && !beside(schedule.stage(nest)) &&
            (root || nest != consumer.consumer)) {
@@ -123,7 +126,7 @@ Status CheckKept(const Schedule& schedule, StageId id) {
     const bool reaches = root ? schedule.stage(nest).attach == Attach::kRoot
                               : nest == consumer.consumer || beside(schedule.stage(nest));
     if (!reaches || place(nest) <= place(stage.consumer)) {
-      return Refusal(stage, "kept, but stage '" + other.op.name +
+      return Refusal(stage, "kept, but stage '" + schedule.stage(reader).op.name +
                                 "' does not read it after stage '" + consumer.op.name +
                                 "' in the same loop");
     }
@@ -136,13 +139,9 @@ Status CheckReaders(const Schedule& schedule, StageId id) {
   const auto& stage = schedule.stage(id);
   const auto position =
       static_cast<std::size_t>(LeafPosition(schedule.stage(stage.consumer), stage.at));
-  for (StageId reader : schedule.order()) {
-    const auto& other = schedule.stage(reader);
-    if (reader == stage.consumer || other.attach == Attach::kInline) continue;
-    const bool reads = std::ranges::any_of(
-        other.loads, [&](const ExprNode* load) { return load->buffer == stage.op.output; });
-    if (reads && !ComputedInside(schedule, reader, stage.consumer, position)) {
-      return Refusal(stage, "also read by stage '" + other.op.name +
+  for (StageId reader : OtherReadersOf(schedule, stage)) {
+    if (!ComputedInside(schedule, reader, stage.consumer, position)) {
+      return Refusal(stage, "also read by stage '" + schedule.stage(reader).op.name +
                                 "', which is not computed inside loop '" +
                                 schedule.loop(stage.at).name + "'");
     }
@@ -193,6 +192,11 @@ Status CheckBindings(const Schedule& schedule, StageId id) {
 
 }  // namespace
 
+bool Reads(const Schedule::StageInfo& stage, const Buffer& buffer) {
+  return std::ranges::any_of(stage.loads,
+                             [&](const ExprNode* load) { return load->buffer == buffer; });
+}
+
 int LeafPosition(const Schedule::StageInfo& stage, LoopId loop) {
   const auto found = std::find(stage.leaves.begin(), stage.leaves.end(), loop);
   return found == stage.leaves.end() ? -1 : static_cast<int>(found - stage.leaves.begin());
@@ -203,15 +207,12 @@ namespace {
 /// Returns true if two pieces of code for the value can give different results: one may contract
 /// products and sums, or use vector functions instead of scalar ones.
 bool IsRounded(const Expr& value) {
-  bool rounded = false;
-  ForEachNode(value, [&](const Expr& node) {
+  return AnyNode(value, [](const Expr& node) {
     const ExprKind kind = node->kind;
-    rounded =
-        rounded || (node->dtype.is_float() &&
-                    (kind == ExprKind::kAdd || kind == ExprKind::kSub || kind == ExprKind::kMul ||
-                     kind == ExprKind::kDiv || kind == ExprKind::kCall));
+    return node->dtype.is_float() &&
+           (kind == ExprKind::kAdd || kind == ExprKind::kSub || kind == ExprKind::kMul ||
+            kind == ExprKind::kDiv || kind == ExprKind::kCall);
   });
-  return rounded;
 }
 
 }  // namespace
@@ -219,22 +220,15 @@ bool IsRounded(const Expr& value) {
 bool FeedsArgReduction(const Schedule& schedule, StageId stage) {
   const Buffer& made = schedule.stage(stage).op.output;
   if (!IsRounded(schedule.stage(stage).op.body)) return false;
-  const auto loads = [&made](const Expr& value) {
-    bool found = false;
-    ForEachNode(value, [&](const Expr& node) {
-      found = found || (node->kind == ExprKind::kLoad && node->buffer == made);
-    });
-    return found;
-  };
   bool extreme = false, compared = false;
   for (const Schedule::StageInfo& reader : schedule.stages()) {
     const Combiner combiner = reader.op.combiner;
     const bool of_all = combiner == Combiner::kMax || combiner == Combiner::kMin;
-    extreme = extreme || (of_all && loads(reader.op.body));
-    ForEachNode(reader.op.body, [&](const Expr& node) {
-      const bool equals = node->kind == ExprKind::kEq || node->kind == ExprKind::kNe;
-      compared = compared || (equals && loads(node));
-    });
+    extreme = extreme || (of_all && Reads(reader, made));
+    compared = compared || AnyNode(reader.op.body, [&](const Expr& node) {
+                 const bool equals = node->kind == ExprKind::kEq || node->kind == ExprKind::kNe;
+                 return equals && LoadsFrom(node, made);
+               });
   }
   return extreme && compared;
 }

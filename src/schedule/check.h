@@ -17,6 +17,9 @@ bool FeedsArgReduction(const Schedule& schedule, StageId stage);
 /// Returns true if a loop is bound to threads or blocks of a GPU.
 bool IsBound(const Schedule& schedule);
 
+/// Returns true if the stage loads from the buffer.
+bool Reads(const Schedule::StageInfo& stage, const Buffer& buffer);
+
 /// Returns the position of a loop among the leaves of a stage, or -1.
 int LeafPosition(const Schedule::StageInfo& stage, LoopId loop);
 

@@ -24,11 +24,7 @@ bool IsLeast(const Expr& e) {
   return e->int_value == (is_signed ? kMin >> (64 - e->dtype.bits) : 0);
 }
 
-bool Loads(const Expr& e) {
-  bool loads = false;
-  ForEachNode(e, [&](const Expr& node) { loads = loads || node->kind == ExprKind::kLoad; });
-  return loads;
-}
+bool Loads(const Expr& e) { return HasKind(e, ExprKind::kLoad); }
 
 /// Returns the number of bits of a magnitude that the type represents exactly; 0 for a non-numeric
 /// type.

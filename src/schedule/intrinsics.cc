@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "src/base/math.h"
 
@@ -31,22 +34,54 @@ constexpr std::array kTileIntrinsics = {
     TileIntrinsic{"tiles.u8s8", 4, kUInt8, kInt8, kInt32},
 };
 
+template <typename Intrinsic, std::size_t kCount>
+const Intrinsic* FindNamed(const std::array<Intrinsic, kCount>& all, std::string_view name) {
+  const auto* found = std::ranges::find(all, name, &Intrinsic::name);
+  return found == all.end() ? nullptr : found;
+}
+
 }  // namespace
 
 const DotIntrinsic* FindDotIntrinsic(std::string_view name) {
-  for (const DotIntrinsic& intrinsic : kDotIntrinsics) {
-    if (intrinsic.name == name) return &intrinsic;
-  }
-  return nullptr;
+  return FindNamed(kDotIntrinsics, name);
 }
 
 std::span<const MmaIntrinsic> MmaIntrinsics() { return kMmaIntrinsics; }
 
 const TileIntrinsic* FindTileIntrinsic(std::string_view name) {
-  for (const TileIntrinsic& intrinsic : kTileIntrinsics) {
-    if (intrinsic.name == name) return &intrinsic;
+  return FindNamed(kTileIntrinsics, name);
+}
+
+Stmt MakeTileProducts(const TileIntrinsic& tiles, std::vector<Region> regions,
+                      const TileProducts& products) {
+  StmtNode node = *MakeIntrinsic(std::string(tiles.name), std::move(regions));
+  node.attributes = {{"rows", products.shape.rows},     {"columns", products.shape.columns},
+                     {"groups", products.shape.groups}, {"acc_row", products.acc_row},
+                     {"a_row", products.a_row},         {"b_group", products.b_group}};
+  for (std::size_t i = 0; i < products.steps.size(); ++i) {
+    const std::string number = std::to_string(i);
+    node.attributes["steps" + number] = products.steps[i].count;
+    node.attributes["a_step" + number] = products.steps[i].a;
+    node.attributes["b_step" + number] = products.steps[i].b;
   }
-  return nullptr;
+  return Stmt(std::make_shared<const StmtNode>(std::move(node)));
+}
+
+TileProducts TileProductsOf(const StmtNode& stmt) {
+  const auto number = [&](const std::string& name) {
+    const auto found = stmt.attributes.find(name);
+    return found == stmt.attributes.end() ? 0 : found->second;
+  };
+  TileProducts products{{number("rows"), number("columns"), number("groups")},
+                        number("acc_row"),
+                        number("a_row"),
+                        number("b_group"),
+                        {}};
+  for (std::size_t i = 0; stmt.attributes.contains("steps" + std::to_string(i)); ++i) {
+    const std::string at = std::to_string(i);
+    products.steps.push_back({number("steps" + at), number("a_step" + at), number("b_step" + at)});
+  }
+  return products;
 }
 
 bool MultipliesTiles(const Stmt& stmt) {
@@ -72,10 +107,7 @@ bool TileRegisterShape::fits() const {
 }
 
 const MmaIntrinsic* FindMmaIntrinsic(std::string_view name) {
-  for (const MmaIntrinsic& intrinsic : kMmaIntrinsics) {
-    if (intrinsic.name == name) return &intrinsic;
-  }
-  return nullptr;
+  return FindNamed(kMmaIntrinsics, name);
 }
 
 }  // namespace tilewright

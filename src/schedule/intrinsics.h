@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "src/ir/dtype.h"
 #include "src/ir/stmt.h"
@@ -82,6 +83,22 @@ struct TileRegisterShape {
   bool fits() const;
   friend auto operator<=>(const TileRegisterShape&, const TileRegisterShape&) = default;
 };
+
+/// Sizes of a statement of tile products, and distances in memory, in elements of the buffers.
+struct TileProducts {
+  /// Reduction around the steps: its iterations, and the distance between two in each factor.
+  struct Steps {
+    std::int64_t count = 0, a = 0, b = 0;
+  };
+  TileRegisterShape shape;
+  std::int64_t acc_row = 0, a_row = 0, b_group = 0;  ///< from one row to the next
+  std::vector<Steps> steps;                          ///< the outermost first
+};
+/// Returns the statement. Its regions are the sums, then the two factors, each a box of its buffer.
+Stmt MakeTileProducts(const TileIntrinsic& tiles, std::vector<Region> regions,
+                      const TileProducts& products);
+/// Returns the sizes and distances of such a statement.
+TileProducts TileProductsOf(const StmtNode& stmt);
 
 /// Returns the intrinsic of a name: "tiles.u8s8" (tdpbusd), "tiles.s8s8" (tdpbssd): depth 4;
 /// "tiles.bf16" (tdpbf16ps): depth 2. Null for an unknown name.

@@ -1,4 +1,3 @@
-#include <string_view>
 
 #include "src/ir/print.h"
 #include "src/schedule/schedule.h"

@@ -10,11 +10,6 @@
 namespace tilewright {
 namespace {
 
-bool Reads(const Schedule::StageInfo& stage, const Buffer& buffer) {
-  return std::ranges::any_of(stage.loads,
-                             [&](const ExprNode* load) { return load->buffer == buffer; });
-}
-
 /// Returns the body with every load of `from` replaced by `value` of its indices. Visits a shared
 /// load once and preserves sharing.
 template <typename Value>

@@ -20,9 +20,9 @@ bool MultipliesTf32(const Stmt& stmt) {
 bool RoundsToHalf(const Stmt& stmt) {
   bool rounds = false;
   ForEachOwnExpr(*stmt, [&](const Expr& expr) {
-    ForEachNode(expr, [&](const Expr& node) {
-      rounds = rounds || (node->kind == ExprKind::kCast && node.dtype() == kFloat16);
-    });
+    rounds = rounds || AnyNode(expr, [](const Expr& node) {
+               return node->kind == ExprKind::kCast && node.dtype() == kFloat16;
+             });
   });
   return rounds || std::ranges::any_of(stmt->body, RoundsToHalf);
 }

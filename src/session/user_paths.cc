@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "src/base/files/folder.h"
 #include "src/base/process/subprocess.h"
 
 namespace tilewright::session {
@@ -27,6 +28,18 @@ Result<UserPaths> FindUserPaths() {
   }
   return UserPaths{data + "/tilewright/records.db", data + "/tilewright/packages",
                    config + "/tilewright/trusted_keys"};
+}
+
+Result<std::string> UserStorePath(bool make_folder) {
+  auto paths = FindUserPaths();
+  if (!paths.ok()) {
+    return InvalidArgument("no record store: name one with --records (" + paths.status().message() +
+                           ")");
+  }
+  if (make_folder) {
+    TW_RETURN_IF_ERROR(MakeFolder(std::filesystem::path(paths->records).parent_path().string()));
+  }
+  return paths->records;
 }
 
 std::vector<std::string> PackageRoots() {

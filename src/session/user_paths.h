@@ -20,6 +20,11 @@ struct UserPaths {
 /// Errors: kUnavailable if none of them determines the home.
 Result<UserPaths> FindUserPaths();
 
+/// Returns the path of the user's own store, the default of all commands. make_folder: create its
+/// folder if it is missing.
+/// Errors: kInvalidArgument if the environment does not determine the user's folders; kUnavailable.
+Result<std::string> UserStorePath(bool make_folder);
+
 /// Packages for all users.
 inline constexpr const char* kSystemPackages = "/usr/share/tilewright/packages";
 

@@ -115,6 +115,12 @@ class ConfigReader {
   std::string_view left_;
 };
 
+const KnobValue& Required(const Config& config, std::string_view knob) {
+  const KnobValue* value = config.Find(knob);
+  TW_CHECK(value != nullptr, knob);
+  return *value;
+}
+
 }  // namespace
 
 const KnobValue* Config::Find(std::string_view knob) const {
@@ -125,25 +131,31 @@ const KnobValue* Config::Find(std::string_view knob) const {
 }
 
 const std::vector<std::int64_t>& Config::Factors(std::string_view knob) const {
-  const KnobValue* value = Find(knob);
-  TW_CHECK(value != nullptr, knob);
-  return value->factors();
+  return Required(*this, knob).factors();
 }
 
 std::int64_t Config::Integer(std::string_view knob) const {
-  const KnobValue* value = Find(knob);
-  TW_CHECK(value != nullptr, knob);
-  return value->integer();
+  return Required(*this, knob).integer();
+}
+
+const std::string& Config::Word(std::string_view knob) const {
+  return std::get<std::string>(Required(*this, knob).value);
+}
+
+const std::vector<std::string>& Config::Words(std::string_view knob) const {
+  return std::get<std::vector<std::string>>(Required(*this, knob).value);
 }
 
 std::string Config::ToString() const {
-  std::string text = "{\"index\":" + std::to_string(index) + ",\"values\":{";
-  bool first = true;
+  return "{\"index\":" + std::to_string(index) + ",\"values\":" + ValuesText() + "}";
+}
+
+std::string Config::ValuesText() const {
+  std::string text = "{";
   for (const auto& [name, value] : values) {
-    text += (first ? "" : ",") + JsonString(name) + ":" + value.ToString();
-    first = false;
+    text += (text.size() == 1 ? "" : ",") + JsonString(name) + ":" + value.ToString();
   }
-  return text + "}}";
+  return text + "}";
 }
 
 Result<Config> Config::Parse(std::string_view json) {

@@ -18,11 +18,15 @@ struct Config {
 
   /// Returns the value of a knob; null if there is no knob of that name.
   const KnobValue* Find(std::string_view knob) const;
-  /// Shorthands for templates. Require that the knob exists (a bug otherwise).
+  /// Shorthands for templates. Require that the knob exists and has such values (a bug otherwise).
   const std::vector<std::int64_t>& Factors(std::string_view knob) const;
   std::int64_t Integer(std::string_view knob) const;
+  const std::string& Word(std::string_view knob) const;
+  const std::vector<std::string>& Words(std::string_view knob) const;
   /// Formats JSON text {"index":188,"values":{"tile_ic":[1,64],…}}, which can be parsed again.
   std::string ToString() const;
+  /// Formats the values alone: {"tile_ic":[1,64],…}.
+  std::string ValuesText() const;
   static Result<Config> Parse(std::string_view json);
   friend bool operator==(const Config&, const Config&) = default;
 };

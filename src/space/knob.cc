@@ -127,16 +127,31 @@ Knob Knob::Candidates(std::string name, KnobKind kind, std::vector<KnobValue> va
   return knob;
 }
 
-Knob Knob::Other(std::string name, std::vector<std::int64_t> values) {
+namespace {
+
+template <typename Value>
+Knob KnobOf(std::string name, std::vector<Value> values) {
   std::vector<KnobValue> list;
-  for (std::int64_t v : values) list.emplace_back().value = v;
-  return Candidates(std::move(name), KnobKind::kOther, std::move(list));
+  for (auto&& value : values) list.emplace_back().value = Value(std::move(value));
+  return Knob::Candidates(std::move(name), KnobKind::kOther, std::move(list));
+}
+
+}  // namespace
+
+Knob Knob::Other(std::string name, std::vector<std::int64_t> values) {
+  return KnobOf(std::move(name), std::move(values));
 }
 
 Knob Knob::Bool(std::string name, std::vector<bool> values) {
-  std::vector<KnobValue> list;
-  for (bool v : values) list.emplace_back().value = v;
-  return Candidates(std::move(name), KnobKind::kOther, std::move(list));
+  return KnobOf(std::move(name), std::move(values));
+}
+
+Knob Knob::Words(std::string name, std::vector<std::string> values) {
+  return KnobOf(std::move(name), std::move(values));
+}
+
+Knob Knob::Lists(std::string name, std::vector<std::vector<std::int64_t>> values) {
+  return KnobOf(std::move(name), std::move(values));
 }
 
 std::int64_t Knob::Find(const KnobValue& value) const {

@@ -49,6 +49,8 @@ class Knob {
   static Knob Candidates(std::string name, KnobKind kind, std::vector<KnobValue> values);
   static Knob Other(std::string name, std::vector<std::int64_t> values);
   static Knob Bool(std::string name, std::vector<bool> values);
+  static Knob Words(std::string name, std::vector<std::string> values);
+  static Knob Lists(std::string name, std::vector<std::vector<std::int64_t>> values);
 
   const std::string& name() const { return name_; }
   KnobKind kind() const { return kind_; }

@@ -8,10 +8,6 @@ namespace {
 
 constexpr std::string_view kVectorWord = "vec", kUnrollWord = "unroll";
 
-const std::vector<std::string>& WordsOf(const Config& config, const char* knob) {
-  return std::get<std::vector<std::string>>(config.Find(knob)->value);
-}
-
 }  // namespace
 
 Knob AnnotateKnob(std::string name, const std::vector<std::string>& words, int axes) {
@@ -36,7 +32,7 @@ Knob AnnotateKnob(std::string name, const std::vector<std::string>& words, int a
 
 std::vector<AnnotatedLoop> Annotated(const std::array<LoopId, 3>& loops, const Config& config,
                                      const std::array<const char*, 3>& tiles, const char* knob) {
-  const std::vector<std::string>& words = WordsOf(config, knob);
+  const auto& words = config.Words(knob);
   std::vector<AnnotatedLoop> tile;
   for (std::size_t i = 0; i < loops.size(); ++i) {
     tile.push_back({loops[i], config.Factors(tiles[i]).back(), words[i]});
@@ -46,7 +42,7 @@ std::vector<AnnotatedLoop> Annotated(const std::array<LoopId, 3>& loops, const C
 
 Status CheckAnnotated(const Config& config, const std::array<const char*, 3>& tiles,
                       const char* knob, std::int64_t max_unroll, bool checks_vectors) {
-  const std::vector<std::string>& words = WordsOf(config, knob);
+  const auto& words = config.Words(knob);
   for (std::size_t i = 0; i < tiles.size(); ++i) {
     const std::int64_t extent = config.Factors(tiles[i]).back();
     const std::string loop = std::string(tiles[i]) + ": " + std::to_string(extent);
@@ -86,7 +82,7 @@ void AnnotateTile(Schedule& s, StageId stage, const std::vector<AnnotatedLoop>& 
 
 void UnrollAnnotated(Schedule& s, StageId stage, const std::vector<LoopId>& loops,
                      const Config& config, const char* knob) {
-  const std::vector<std::string>& words = WordsOf(config, knob);
+  const auto& words = config.Words(knob);
   for (std::size_t i = 0; i < loops.size(); ++i) {
     if (words[i] == kUnrollWord) s.Unroll(stage, loops[i]);
   }

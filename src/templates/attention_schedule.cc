@@ -17,6 +17,7 @@
 
 #include "src/base/math.h"
 #include "src/ir/visit.h"
+#include "src/schedule/check.h"
 #include "src/target/cpu.h"
 #include "src/templates/matmul_tile.h"
 #include "src/templates/row_schedule.h"
@@ -43,19 +44,7 @@ bool IsMatrixProduct(const ComputeOp& op) {
   });
 }
 
-bool HasCalls(const Expr& expr) {
-  bool calls = false;
-  ForEachNode(expr, [&](const Expr& node) { calls = calls || node->kind == ExprKind::kCall; });
-  return calls;
-}
-
-bool ReadsBuffer(const Expr& expr, const Buffer& buffer) {
-  bool reads = false;
-  ForEachNode(expr, [&](const Expr& node) {
-    reads = reads || (node->kind == ExprKind::kLoad && node->buffer == buffer);
-  });
-  return reads;
-}
+bool HasCalls(const Expr& expr) { return HasKind(expr, ExprKind::kCall); }
 
 struct Tiles {
   MatmulTile scores, seen;
@@ -103,7 +92,7 @@ class AttentionScheduler {
   std::vector<StageId> ReadersOf(StageId stage) const {
     std::vector<StageId> readers;
     for (StageId other : schedule_.order()) {
-      if (!IsInline(other) && ReadsBuffer(Op(other).body, Op(stage).output))
+      if (!IsInline(other) && Reads(schedule_.stage(other), Op(stage).output))
         readers.push_back(other);
     }
     return readers;
@@ -376,10 +365,7 @@ class KeyMasker {
     valid.body =
         Masked(indices.back(), MakeLoad(scores, indices), -std::numeric_limits<double>::infinity());
     for (auto reader = made + 1; reader != compute_.stages.end(); ++reader) {
-      reader->body = Rewrite(reader->body, [&](const Expr& node) -> Expr {
-        if (node->kind != ExprKind::kLoad || node->buffer != scores) return {};
-        return MakeLoad(valid.output, node->args);
-      });
+      reader->body = LoadInstead(reader->body, scores, valid.output);
     }
     compute_.stages.insert(made + 1, std::move(valid));
     return true;
@@ -403,17 +389,27 @@ class KeyMasker {
   std::int64_t positions_;
 };
 
-}  // namespace
-
-std::optional<Schedule> AttentionSchedule(Compute compute, const Target& target) {
+/// length: number of keys that exist, for an open number of them; null: all of them do.
+std::optional<Schedule> ScheduleOf(Compute compute, const Buffer& length, std::int64_t positions,
+                                   const Target& target) {
   const auto features = FeaturesOf(target);
   if (!features.ok()) return std::nullopt;
   const std::vector<std::string> products = ProductsOf(compute);
   if (products.size() != 2) return std::nullopt;
   TransposeColumns(compute, products[0], "keys");
   TransposeColumns(compute, products[1], "values");
-  return AttentionScheduler(std::move(compute), *features, target, /*open=*/false)
+  if (length != nullptr) {
+    compute.inputs.insert(compute.inputs.begin(), length);
+    if (!KeyMasker(compute, length, positions).Run()) return std::nullopt;
+  }
+  return AttentionScheduler(std::move(compute), *features, target, /*open=*/length != nullptr)
       .Run(products[0], products[1]);
+}
+
+}  // namespace
+
+std::optional<Schedule> AttentionSchedule(Compute compute, const Target& target) {
+  return ScheduleOf(std::move(compute), nullptr, 0, target);
 }
 
 std::int64_t OpenAttentionBlock(const Target& target) {
@@ -425,16 +421,7 @@ std::int64_t OpenAttentionBlock(const Target& target) {
 
 std::optional<Schedule> OpenAttentionSchedule(Compute compute, const Buffer& length,
                                               std::int64_t positions, const Target& target) {
-  const auto features = FeaturesOf(target);
-  if (!features.ok()) return std::nullopt;
-  const std::vector<std::string> products = ProductsOf(compute);
-  if (products.size() != 2) return std::nullopt;
-  TransposeColumns(compute, products[0], "keys");
-  TransposeColumns(compute, products[1], "values");
-  compute.inputs.insert(compute.inputs.begin(), length);
-  if (!KeyMasker(compute, length, positions).Run()) return std::nullopt;
-  return AttentionScheduler(std::move(compute), *features, target, /*open=*/true)
-      .Run(products[0], products[1]);
+  return ScheduleOf(std::move(compute), length, positions, target);
 }
 
 }  // namespace tilewright

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "src/ir/visit.h"
@@ -16,26 +15,13 @@
 namespace tilewright {
 namespace {
 
-bool Loads(const ComputeOp& reader, const Buffer& buffer) {
-  bool loads = false;
-  ForEachNode(reader.body, [&](const Expr& node) {
-    loads = loads || (node->kind == ExprKind::kLoad && node->buffer == buffer);
-  });
-  return loads;
-}
-
 /// True if computing the value again for every use costs more than storing it.
-bool IsExpensive(const Expr& value) {
-  bool expensive = false;
-  ForEachNode(value,
-              [&](const Expr& node) { expensive = expensive || node->kind == ExprKind::kCall; });
-  return expensive;
-}
+bool IsExpensive(const Expr& value) { return HasKind(value, ExprKind::kCall); }
 
 int Readers(const Schedule& schedule, const Buffer& buffer, bool* reduced) {
   int readers = 0;
   for (const Schedule::StageInfo& stage : schedule.stages()) {
-    if (!Loads(stage.op, buffer)) continue;
+    if (!Reads(stage, buffer)) continue;
     ++readers;
     *reduced = *reduced || stage.op.combiner != Combiner::kNone;
   }
@@ -87,11 +73,9 @@ StageId ReductionBehind(const Schedule& schedule, StageId stage) {
 bool IsPaddedBeside(const ComputeOp& op, const Expr& along) {
   std::vector<Expr> conditions;
   StripPaddedTaps(op, &conditions);
-  bool beside = !conditions.empty();
-  for (const Expr& condition : conditions) {
-    ForEachNode(condition, [&](const Expr& node) { beside = beside && !node.Same(along); });
-  }
-  return beside;
+  return !conditions.empty() && std::ranges::none_of(conditions, [&](const Expr& condition) {
+    return Contains(condition, along);
+  });
 }
 
 /// Computes the sums of a few neighbouring results at a time in registers, inside the stage that

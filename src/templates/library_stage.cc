@@ -51,8 +51,7 @@ Result<Kernel> LibraryCallWithEpilogue(const Workload& w, const Epilogue& epilog
   if (!layouts.data.empty()) operation += " " + layouts.data + "->" + layouts.output;
   s.CallLibrary(sum, {std::string(FileOf(*FindLibrary(library))), std::move(operation), shape});
   if (s.HasStage("output")) TW_RETURN_IF_ERROR(ScheduleRest(s, target));
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 TwLibraryShape ConvolutionCall(const Workload& w) {

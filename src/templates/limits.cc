@@ -1,6 +1,7 @@
 #include "src/templates/limits.h"
 
 #include <algorithm>
+#include <string>
 
 #include "src/base/strings.h"
 #include "src/target/device.h"
@@ -36,6 +37,19 @@ LowerLimits LowerLimitsFor(const Target& target) {
   }
   if (capability.ok()) limits.launch.shared_bytes = LimitsOf(*capability).block_shared_bytes;
   return limits;
+}
+
+Status CheckUnrolledProducts(std::int64_t products) {
+  if (products <= kMaxUnrolledProducts) return {};
+  return InvalidArgument("unrolled body of " + std::to_string(products) +
+                         " products, expected at most " + std::to_string(kMaxUnrolledProducts));
+}
+
+Status CheckPassBytes(std::int64_t bytes) {
+  const std::int64_t most = LowerLimits().max_local_bytes;
+  if (bytes <= most) return {};
+  return InvalidArgument("local buffers of " + std::to_string(bytes) +
+                         " bytes per pass, expected at most " + std::to_string(most));
 }
 
 }  // namespace tilewright

@@ -176,6 +176,12 @@ void TransposeColumns(Compute& compute, std::string_view sum, std::string name) 
   compute.stages.insert(reduce, std::move(columns));
 }
 
+void ReadCopied(Compute& compute, const Buffer& buffer, ComputeOp copy) {
+  const auto reduce = std::ranges::find(compute.stages, "reduce", &ComputeOp::name);
+  reduce->body = LoadInstead(reduce->body, buffer, copy.output);
+  compute.stages.insert(reduce, std::move(copy));
+}
+
 Result<Compute> DefineWithCopiedColumns(const Workload& w, const Epilogue& epilogue) {
   KernelLayouts inside;  // the weight as the sums read it
   inside.weight = IsInt16(w) || IsBFloat16(w) ? "BKN2k" : "BKN";
@@ -204,12 +210,7 @@ Result<Compute> DefineWithCopiedColumns(const Workload& w, const Epilogue& epilo
     columns.body =
         MakeSelect(Lt(term, Expr(terms)), std::move(columns.body), MakeConst(copy->dtype, 0));
   }
-  const auto reduce = std::ranges::find(compute.stages, "reduce", &ComputeOp::name);
-  reduce->body = Rewrite(reduce->body, [&](const Expr& node) -> Expr {
-    if (node->kind != ExprKind::kLoad || node->buffer != copy) return {};
-    return MakeLoad(columns.output, node->args);
-  });
-  compute.stages.insert(reduce, std::move(columns));
+  ReadCopied(compute, copy, std::move(columns));
   return compute;
 }
 

@@ -59,6 +59,8 @@ bool HasPairs(const DataType& dtype, std::int64_t products);
 /// columns[b, k, n], a new stage of this name before it; if HasPairs, columns[b, k, n, 2]. Other
 /// columns have the type of the sum.
 void TransposeColumns(Compute& compute, std::string_view sum, std::string name);
+/// Inserts a copy of a buffer before the stage "reduce", which then reads the copy.
+void ReadCopied(Compute& compute, const Buffer& buffer, ComputeOp copy);
 /// Defines a batch_matmul whose columns are copied by a stage "columns": [b, k, n], of int16 and
 /// bfloat16 in pairs [b, k, n, 2], of float16 (and its data) in float32.
 Result<Compute> DefineWithCopiedColumns(const Workload& workload, const Epilogue& epilogue);

@@ -15,7 +15,6 @@
 #include "src/target/cpu.h"
 #include "src/templates/matmul_tile.h"
 #include "src/templates/row_schedule.h"
-#include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/tensor/compute/define_list.h"
 #include "src/tensor/layout.h"

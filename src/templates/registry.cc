@@ -3,6 +3,7 @@
 #include "src/templates/registry.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "src/base/plugin_key.h"
 #include "src/target/device.h"
@@ -10,6 +11,12 @@
 #include "src/templates/template_keys.h"
 
 namespace tilewright {
+
+Result<Kernel> FinishKernel(Schedule schedule, KernelLayouts layouts,
+                            std::vector<std::string> arranged) {
+  TW_RETURN_IF_ERROR(schedule.status());
+  return Kernel{std::move(schedule), std::move(layouts), std::move(arranged)};
+}
 
 TemplateEntry LoopTemplate(std::string_view key, int version, std::string_view device,
                            std::span<const KnobDoc> knobs, decltype(TemplateEntry::refuses) refuses,

@@ -27,6 +27,10 @@ struct Kernel {
   std::vector<std::string> arranged = {};
 };
 
+/// Returns the kernel of a schedule. Errors: the first one of the schedule.
+Result<Kernel> FinishKernel(Schedule schedule, KernelLayouts layouts = {},
+                            std::vector<std::string> arranged = {});
+
 /// Documentation of one knob of a template, for `tilewright space` and docs/knobs.md.
 struct KnobDoc {
   /// Name of the knob. "tile_<axis>" is every knob "tile_" with a number.

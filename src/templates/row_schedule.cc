@@ -5,10 +5,8 @@
 #include "src/templates/row_schedule.h"
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
-#include "src/base/math.h"
 #include "src/ir/visit.h"
 #include "src/schedule/check.h"
 #include "src/schedule/lower/lower.h"
@@ -17,12 +15,6 @@
 
 namespace tilewright {
 namespace {
-
-bool Mentions(const Expr& expr, const Expr& var) {
-  bool mentions = false;
-  ForEachNode(expr, [&](const Expr& node) { mentions = mentions || node.Same(var); });
-  return mentions;
-}
 
 bool IsInline(const Schedule& s, StageId id) {
   return s.stage(id).attach == Schedule::Attach::kInline;
@@ -36,9 +28,7 @@ void InlineRows(Schedule& schedule) {
   for (const StageId id : order) {
     const ComputeOp& op = schedule.stage(id).op;
     if (id == order.back() || op.combiner != Combiner::kNone) continue;
-    bool calls = false;
-    ForEachNode(op.body, [&](const Expr& node) { calls = calls || node->kind == ExprKind::kCall; });
-    const bool cheap = op.output->elements() == whole && !calls;
+    const bool cheap = op.output->elements() == whole && !HasKind(op.body, ExprKind::kCall);
     if (cheap && !FeedsArgReduction(schedule, id)) schedule.ComputeInline(id);
   }
 }
@@ -82,7 +72,7 @@ bool RowFinder::FollowLoad(StageId reader, StageId producer, const std::vector<E
     for (std::size_t i = 0; i < index.size(); ++i) {
       if (index[i].Same(var) && place < 0) {
         place = static_cast<int>(i);
-      } else if (Mentions(index[i], var)) {
+      } else if (Contains(index[i], var)) {
         return false;
       }
     }

@@ -5,7 +5,6 @@
 #include <optional>
 #include <tuple>
 
-#include "src/base/math.h"
 #include "src/ir/simplify.h"
 #include "src/ir/visit.h"
 
@@ -87,6 +86,13 @@ AnchorStages PrepareStages(Schedule& schedule) {
     stages.result = reduce;
   }
   return stages;
+}
+
+StageId InlineIntoResult(Schedule& schedule) {
+  const StageId reduce = schedule.Stage("reduce");
+  if (!schedule.HasStage("output")) return reduce;
+  schedule.ComputeInline(reduce);
+  return schedule.Stage("output");
 }
 
 LoopId FuseAll(Schedule& schedule, StageId stage, const std::vector<LoopId>& loops) {

@@ -20,6 +20,9 @@ struct AnchorStages {
 /// Finds the stages. If there is no epilogue, the sums get a local copy first. Call before any
 /// split.
 AnchorStages PrepareStages(Schedule& schedule);
+/// Returns the stage that writes the kernel's output. Stage "reduce", which only reads sums of
+/// other stages, is inlined if there is an epilogue.
+StageId InlineIntoResult(Schedule& schedule);
 
 /// Inlines cheap stages without reduction, except the last one, `kept` and those of
 /// FeedsArgReduction (src/schedule/check.h). Stages that call functions are inlined only if one

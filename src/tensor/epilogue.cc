@@ -214,12 +214,6 @@ std::int64_t Epilogue::ExpandedSteps() const {
   return sizes.back();
 }
 
-bool Epilogue::IsUsedAgain(int value) const {
-  return std::ranges::any_of(steps, [&](const EpilogueStep& step) {
-    return step.operand == OperandKind::kStep && step.value == value;
-  });
-}
-
 Status CheckStepOperand(const EpilogueStep& step, DataType value, DataType current) {
   if (value != current) {
     return InvalidArgument(fmt::format("epilogue: %{} is {}, expected {} like the value before {}",

@@ -64,8 +64,6 @@ struct Epilogue {
   /// repeated; at most kMaxExpandedSteps + 1. Parse accepts at most kMaxExpandedSteps.
   std::int64_t ExpandedSteps() const;
   static constexpr std::int64_t kMaxExpandedSteps = 256;
-  /// Returns true if a later step takes value `value` as its operand.
-  bool IsUsedAgain(int value) const;
   friend bool operator==(const Epilogue&, const Epilogue&) = default;
 };
 

@@ -5,9 +5,9 @@
 
 #include "records/validation/schedules.h"
 #include "src/base/files/file.h"
-#include "src/base/json.h"
 #include "src/schedule/lower/lower.h"
 #include "src/session/target.h"
+#include "src/session/tasks.h"
 #include "src/target/device.h"
 #include "src/templates/limits.h"
 #include "src/templates/text/text_template.h"
@@ -169,10 +169,7 @@ Result<Config> Space::Default() const {
 }
 
 Result<Config> Space::Locate(std::string_view json) const {
-  const auto given = ParseJson(json);
-  const bool values_only = given.ok() && given->is_object() && !given->contains("values");
-  const std::string text(json);
-  auto values = inner::Config::Parse(values_only ? R"({"index":0,"values":)" + text + "}" : text);
+  auto values = session::ParseConfig(std::string(json));
   if (!values.ok()) return ToPublic(values.status());
   auto located = data_->space.Locate(*values);
   if (!located.ok()) return ToPublic(located.status());

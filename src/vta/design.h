@@ -48,7 +48,6 @@ class Design {
 
   /// Returns "sim", "tsim", "pynq", "ultra96", "zcu104", "de10nano" or "intelfocl".
   const std::string& target() const { return target_; }
-  const std::string& hardware_version() const { return hardware_version_; }
 
   /// Rows of an activation tile, and columns of any tile.
   int batch() const { return 1 << log_batch_; }

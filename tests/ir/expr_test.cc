@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "src/ir/fold.h"
+#include "src/ir/simplify.h"
 #include "src/ir/stmt.h"
 #include "src/ir/visit.h"
 
@@ -101,6 +102,26 @@ TEST(StmtTest, PrintsNestedStatements) {
       else:
         A[i, j] = t[j]
 )");
+}
+
+TEST(ExprTest, QueriesFindNodesAtAnyDepth) {
+  const Buffer a = MakeBuffer("a", kFloat32, {8}), b = MakeBuffer("b", kFloat32, {8});
+  const Expr i = MakeVar("i"), j = MakeVar("j");
+  const Expr value = MakeLoad(a, {i + Expr(1)}) * MakeFloat(kFloat32, 2);
+  EXPECT_TRUE(Contains(value, i));
+  EXPECT_FALSE(Contains(value, j));
+  EXPECT_TRUE(HasKind(value, ExprKind::kLoad));
+  EXPECT_FALSE(HasKind(value, ExprKind::kCall));
+  EXPECT_TRUE(LoadsFrom(value, a));
+  EXPECT_FALSE(LoadsFrom(value, b));
+  EXPECT_FALSE(HasKind(Expr(), ExprKind::kLoad));
+  const Expr other = LoadInstead(value, a, b);
+  EXPECT_FALSE(LoadsFrom(other, a));
+  EXPECT_TRUE(SameExpr(other, MakeLoad(b, {i + Expr(1)}) * MakeFloat(kFloat32, 2)));
+  LinearForm form;
+  form.AddTerm(i, 3);
+  EXPECT_EQ(form.CoefficientOf(i), 3);
+  EXPECT_EQ(form.CoefficientOf(j), 0);
 }
 
 }  // namespace

@@ -2,16 +2,25 @@
 
 #include "src/optimize/format_search.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <set>
 
+#include "records/store.h"
+#include "src/base/files/file.h"
 #include "src/base/files/locked_temp_dir.h"
 #include "src/graph/ir/evaluate.h"
+#include "src/graph/partition/tasks.h"
 #include "src/graph/quantize/quality.h"
 #include "src/optimize/choice.h"
+#include "src/optimize/journal.h"
+#include "src/optimize/stored_search.h"
 #include "src/session/target.h"
+#include "src/target/device.h"
 #include "src/templates/device.h"
 
 namespace tilewright::optimize {
@@ -64,6 +73,76 @@ class FormatSearchTest : public testing::Test {
     request.graph = SmallNetwork();
     request.options = Options();
     return request;
+  }
+  /// Settings with short races. Nothing here depends on which library is faster.
+  SearchSettings Settings() const {
+    SearchSettings settings;
+    settings.store = folder_->path() + "/records.db";
+    settings.reference_threads = 1;
+    settings.times_seconds = settings.quick_seconds = settings.race_seconds = 0;
+    return settings;
+  }
+  Result<SearchReport> Search(const SearchSettings& settings,
+                              records::Catalog* catalog = nullptr) const {
+    auto request = Request();
+    request.options.catalog = catalog;
+    CompiledModel compiled;
+    return SearchFormats(std::move(request), quantize::SyntheticSamples(SmallNetwork(), 12),
+                         settings, folder_->path() + "/out.so", compiled);
+  }
+  /// Returns a program with this body of a shell script.
+  ScoreProgram Program(const std::string& body) const {
+    const std::string path = folder_->path() + "/score.sh";
+    EXPECT_TRUE(WriteFile(path, "#!/bin/sh\n" + body + "\n").ok());
+    EXPECT_EQ(::chmod(path.c_str(), 0755), 0);
+    return {{path}, 60};
+  }
+  /// Returns the number of stored steps whose names begin so.
+  std::int64_t Steps(const std::string& prefix) const {
+    const auto store = records::Store::Open(Settings().store, records::Store::Mode::kReadOnly);
+    EXPECT_TRUE(store.ok()) << store.status().message();
+    const auto entries = store->LogOfKind(store->Jobs()->front().id, kStepKind);
+    EXPECT_TRUE(entries.ok()) << entries.status().message();
+    return std::ranges::count_if(*entries, [&prefix](const records::LogEntry& entry) {
+      return entry.task_key.starts_with(prefix);
+    });
+  }
+  /// Stores a record of the first convolution with another config than the default one.
+  void AddRecord(const std::string& path) const {
+    const auto tasks = ExtractTasks(SmallNetwork());
+    ASSERT_TRUE(tasks.ok()) << tasks.status().message();
+    const Workload& workload = (*tasks)[0].workload;
+    const TemplateEntry* entry = templates_.Find("conv2d_NCHWc.x86");
+    const auto space = entry->define_space(workload, target_);
+    ASSERT_TRUE(space.ok()) << space.status().message();
+    Config values = *entry->default_config(workload, target_);
+    for (auto& [knob, value] : values.values) {
+      if (knob == "tile_oc") value.value = std::vector<std::int64_t>{8, 2};
+    }
+    const auto config = space->Locate(values);
+    ASSERT_TRUE(config.ok()) << config.status().message();
+    Trial trial;
+    trial.candidate = {{workload, target_},
+                       (*tasks)[0].epilogue,
+                       std::string(entry->key),
+                       entry->version,
+                       *config};
+    trial.outcome = Outcome::kOk;
+    trial.samples = {1e-7};
+    trial.value = 1e-7;
+    trial.verified = true;
+    trial.device = *DeviceFor(target_);
+    trial.codegen_version = FindDeviceTraits("llvm").codegen_version;
+    auto store = records::Store::Open(path, records::Store::Mode::kReadWrite);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    const auto job = store->OpenJob("tuning", "{}", 1);
+    ASSERT_TRUE(job.ok());
+    ASSERT_TRUE(store->Append(job->id, {trial}, {}).ok());
+  }
+  records::Catalog CatalogOf(const std::string& path) const {
+    records::Catalog catalog;
+    catalog.AddStore(*records::Store::Open(path, records::Store::Mode::kReadOnly));
+    return catalog;
   }
   Result<NetworkFormats> Formats4() const {
     return NetworkFormats::Create(SmallNetwork(), target_,
@@ -126,9 +205,7 @@ TEST_F(FormatSearchTest, EveryCombinationComputesWhatItsGraphSays) {
 }
 
 TEST_F(FormatSearchTest, TheChosenLibraryKeepsTheBoundAndASecondRunFindsEveryStep) {
-  SearchSettings settings;
-  settings.store = folder_->path() + "/records.db";
-  settings.reference_threads = 1;
+  SearchSettings settings = Settings();
   std::vector<std::string> notes;
   settings.note = [&notes](const std::string& text) { notes.push_back(text); };
   const auto samples = [] { return quantize::SyntheticSamples(SmallNetwork(), 12); };
@@ -160,6 +237,174 @@ TEST_F(FormatSearchTest, TheChosenLibraryKeepsTheBoundAndASecondRunFindsEverySte
   for (std::size_t i = 0; i < report->combinations.size(); ++i) {
     EXPECT_EQ(again->combinations[i].formats, report->combinations[i].formats);
     EXPECT_EQ(again->combinations[i].ratio, report->combinations[i].ratio);
+  }
+}
+
+// A search after tuning must not find times of the kernels that it no longer has.
+TEST_F(FormatSearchTest, OtherRecordsMeasureTimesAgainAndKeepTheNoise) {
+  const auto before = Search(Settings());
+  ASSERT_TRUE(before.ok()) << before.status().message();
+  const std::int64_t noise = Steps("noise/"), times = Steps("times"), races = Steps("time/");
+  EXPECT_EQ(times, 1);
+  ASSERT_NO_FATAL_FAILURE(AddRecord(Settings().store));
+  records::Catalog catalog = CatalogOf(Settings().store);
+  const auto after = Search(Settings(), &catalog);
+  ASSERT_TRUE(after.ok()) << after.status().message();
+  EXPECT_GT(after->steps_found, 0U) << "it is the same job";
+  EXPECT_EQ(Steps("noise/"), noise) << "the reference evaluator has no kernels";
+  EXPECT_EQ(Steps("times"), 2);
+  EXPECT_GE(Steps("time/"), races + 2) << "bfloat16 and int8 at least";
+  const auto kernels = [](const SearchReport& report) {
+    std::set<std::string> tags;
+    for (const Combination& one : report.combinations) tags.insert(one.kernels);
+    return tags;
+  };
+  for (const std::string& tag : kernels(*after)) EXPECT_FALSE(kernels(*before).contains(tag));
+}
+
+TEST_F(FormatSearchTest, ThePreviousCombinationsStayOnTheFrontOfAnotherBound) {
+  SearchSettings settings = Settings();
+  const auto first = Search(settings);
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  settings.bound = *ParseBound("cosine>=0.5");
+  const auto second = Search(settings);
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  for (const Combination& one : first->combinations) {
+    EXPECT_NE(std::ranges::find(second->combinations, one.formats, &Combination::formats),
+              second->combinations.end());
+  }
+  for (const Combination& one : second->combinations) EXPECT_TRUE(one.held_out.has_value());
+}
+
+TEST_F(FormatSearchTest, TheScoreDecides) {
+  SearchSettings settings = Settings();
+  settings.bound = *ParseBound("score>=0.8");
+  settings.score = Program("case $TILEWRIGHT_FORMATS in *i*) echo 0.5;; *) echo 0.9;; esac");
+  const auto report = Search(settings);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  for (const Combination& one : report->combinations) {
+    const bool int8 = CodeOf(one.formats).find('i') != std::string::npos;
+    EXPECT_EQ(one.search.score, int8 ? 0.5 : 0.9);
+  }
+  const Combination& chosen = report->combinations[report->chosen];
+  EXPECT_EQ(CodeOf(chosen.formats).find('i'), std::string::npos);
+  EXPECT_EQ(chosen.held_out->score, 0.9);
+  // Scores are steps: the second run calls no program. Another program is another step.
+  const std::int64_t scores = Steps("score/");
+  settings.score = Program("case $TILEWRIGHT_FORMATS in *i*) echo 0.5;; *) echo 0.9;; esac");
+  ASSERT_TRUE(Search(settings).ok());
+  EXPECT_EQ(Steps("score/"), scores);
+}
+
+TEST_F(FormatSearchTest, TheHeldOutScoreRefusesWhatTheSearchTook) {
+  SearchSettings settings = Settings();
+  settings.bound = *ParseBound("score>=0.8");
+  settings.score = Program(
+      "case $TILEWRIGHT_PART$TILEWRIGHT_FORMATS in held_outffff) echo 0.9;; held_out*) echo 0.1;; "
+      "*) echo 0.9;; esac");
+  const auto report = Search(settings);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(CodeOf(report->combinations[report->chosen].formats), "ffff");
+}
+
+TEST_F(FormatSearchTest, ACandidateWithoutAScoreIsRefusedWithTheReason) {
+  SearchSettings settings = Settings();
+  settings.bound = *ParseBound("score>=0.8");
+  settings.score = Program(
+      "case $TILEWRIGHT_FORMATS in *i*) echo 'no such layer' >&2; exit 4;; *b*) echo soso;; "
+      "*) echo 0.9;; esac");
+  const auto report = Search(settings);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(CodeOf(report->combinations[report->chosen].formats), "ffff");
+  for (const Combination& one : report->combinations) {
+    const std::string code = CodeOf(one.formats);
+    if (code == "iiii") {
+      EXPECT_THAT(one.refused, HasSubstr("no such layer"));
+    }
+    if (code == "bbbb") {
+      EXPECT_EQ(one.refused, "it printed 'soso', expected one number");
+    }
+    if (code == "ffff") {
+      EXPECT_EQ(one.refused, "");
+    }
+  }
+}
+
+TEST_F(FormatSearchTest, AScoreNeedsAFloat32LibraryThatKeepsTheBound) {
+  SearchSettings settings = Settings();
+  settings.bound = *ParseBound("score>=0.8");
+  const auto problem = [&] {
+    const auto report = Search(settings);
+    EXPECT_EQ(report.status().code(), StatusCode::kInvalidArgument);
+    return report.status().message();
+  };
+  EXPECT_THAT(problem(), HasSubstr("expected --score"));
+  settings.score = Program("echo 0.7");
+  EXPECT_THAT(problem(), HasSubstr("float32 library has a score of 0.7"));
+  settings.score = Program("exit 1");
+  EXPECT_THAT(problem(), HasSubstr("the float32 library: exit code 1"));
+  EXPECT_EQ(Steps("score/search/ffff"), 1) << "a failure on float32 is not stored";
+  settings.bound = *ParseBound("sqnr>=30");
+  EXPECT_THAT(problem(), HasSubstr("expected --bound 'score>="));
+}
+
+TEST_F(FormatSearchTest, AStoredSearchIsChosenFromWithoutMeasuring) {
+  const std::vector<std::string> stores = {Settings().store};
+  {
+    auto request = Request();
+    ASSERT_TRUE(records::Store::Open(stores[0], records::Store::Mode::kReadWrite).ok());
+    const auto none = ChooseStored(request, stores, "seconds,sqnr>=20");
+    EXPECT_EQ(none.status().code(), StatusCode::kNotFound);
+    EXPECT_THAT(none.status().message(), HasSubstr("no search of this network"));
+  }
+  const auto report = Search(Settings());
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  const auto samples = quantize::SyntheticSamples(SmallNetwork(), 12);
+  const auto exact = quantize::OutputsFor(SmallNetwork(), samples, 1);
+  ASSERT_TRUE(exact.ok());
+  for (const Combination& one : report->combinations) {
+    // The bound that this combination just keeps is kept by what is chosen.
+    const double decibels = std::min(one.held_out->SqnrDb(), 150.0) - 0.01;
+    auto request = Request();
+    auto choice = ChooseStored(request, stores, fmt::format("seconds,sqnr>={}", decibels));
+    ASSERT_TRUE(choice.ok()) << choice.status().message();
+    EXPECT_THAT(choice->ToString(), HasSubstr("of job optimize-"));
+    EXPECT_GE(choice->combination().held_out->SqnrDb(), decibels);
+    EXPECT_LE(choice->combination().ratio, one.ratio);
+    const std::string path = folder_->path() + "/chosen.so";
+    const auto compiled = Compile(std::move(choice->graph), request.options, path);
+    ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+    const auto library = ModelLibrary::Open(path);
+    ASSERT_TRUE(library.ok()) << library.status().message();
+    OutputErrorSum sum;
+    for (const std::size_t i : report->split.held_out) {
+      sum.Add((*exact)[i], *library->Run(samples[i]));
+    }
+    EXPECT_GE(sum.Get().SqnrDb(), std::min(decibels, 90.0) - 0.1);
+  }
+  // Other records: other kernels than those that were measured.
+  ASSERT_NO_FATAL_FAILURE(AddRecord(folder_->path() + "/tuned.db"));
+  records::Catalog catalog = CatalogOf(folder_->path() + "/tuned.db");
+  auto request = Request();
+  request.options.catalog = &catalog;
+  const auto stale = ChooseStored(request, stores, "seconds,sqnr>=20");
+  EXPECT_EQ(stale.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(stale.status().message(), HasSubstr("other kernels"));
+}
+
+TEST_F(FormatSearchTest, TheCalibrationWithTheLeastErrorIsTaken) {
+  const auto report = Search(Settings());
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  ASSERT_EQ(report->calibrations.size(), 5U);
+  double least = report->calibrations[0].noise, chosen = -1;
+  for (const CalibrationError& one : report->calibrations) {
+    least = std::min(least, one.noise);
+    if (one.calibration == report->calibration && chosen < 0) chosen = one.noise;
+  }
+  EXPECT_EQ(chosen, least);
+  std::set<std::string> names;
+  for (const CalibrationError& one : report->calibrations) {
+    EXPECT_TRUE(names.insert(one.calibration.ToString()).second);
   }
 }
 

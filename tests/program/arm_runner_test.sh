@@ -21,8 +21,8 @@ for tool in aarch64-linux-gnu-g++ qemu-aarch64 arm-linux-gnueabihf-g++ qemu-arm;
     exit 77
   }
 done
-# Not optimized: half the time to compile.
-cmake -S "$source" -B "$build" -DTILEWRIGHT_RUNNER_ONLY=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-DNDEBUG \
+# Not optimized, and all files of a module at once: a third of the time to compile.
+cmake -S "$source" -B "$build" -DTILEWRIGHT_RUNNER_ONLY=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-DNDEBUG -DTILEWRIGHT_BATCH=40 \
   -DCMAKE_TOOLCHAIN_FILE="$source/cmake/toolchains/aarch64-linux-gnu.cmake" \
   -DTILEWRIGHT_PAGES="$(dirname "$tilewright")/share/man/man1" \
   >"$work/log" 2>&1 || fail "$(cat "$work/log")"
@@ -45,7 +45,7 @@ version=$(sed -n 's/^project(Tilewright VERSION \([0-9.]*\).*/\1/p' "$source/CMa
 [ "$(qemu-aarch64 -L /usr/aarch64-linux-gnu "$runner" --version)" = "tilewright-runner $version" ] || fail "another version"
 
 # With 32-bit pointers, numbers and sizes have other widths.
-cmake -S "$source" -B "$build/32" -DTILEWRIGHT_RUNNER_ONLY=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-DNDEBUG \
+cmake -S "$source" -B "$build/32" -DTILEWRIGHT_RUNNER_ONLY=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-DNDEBUG -DTILEWRIGHT_BATCH=40 \
   -DCMAKE_TOOLCHAIN_FILE="$source/cmake/toolchains/arm-linux-gnueabihf.cmake" \
   -DTILEWRIGHT_PAGES="$(dirname "$tilewright")/share/man/man1" \
   >"$work/log" 2>&1 || fail "$(cat "$work/log")"

@@ -8,13 +8,13 @@
 
 #include <algorithm>
 
+#include "measure/fleet/admin/address.h"
 #include "measure/fleet/connect.h"
 #include "measure/fleet/dispatcher.h"
 #include "measure/fleet/fake_executor.h"
 #include "measure/fleet/memory_broker.h"
 #include "measure/fleet/setup/fleet_folder.h"
 #include "measure/fleet/worker_core.h"
-#include "python_free_cli/arguments/fleet_argument.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/process/subprocess.h"
@@ -59,7 +59,7 @@ struct LiveFleet {
     if (server) server->KillGroup();
   }
   std::unique_ptr<fleet::Broker> Reach(const std::string& user) const {
-    auto address = FleetAddress(folder->path() + "/" + user + ".fleet");
+    auto address = fleet::ReadAddress(folder->path() + "/" + user + ".fleet");
     auto broker = address.ok() ? fleet::Connect(*address, "live test")
                                : Result<std::unique_ptr<fleet::Broker>>(address.status());
     return broker.ok() ? *std::move(broker) : nullptr;

@@ -18,6 +18,7 @@
 #include "src/compiler/plan/plan.h"
 #include "src/ir/stmt.h"
 #include "src/plugins/registries.h"
+#include "src/session/compare/network_progress.h"
 #include "tests/support/built_in.h"
 
 namespace tilewright::cli {
@@ -47,8 +48,8 @@ class NamedNetwork final : public RunnableNetwork {
 TEST(AnnounceTest, AKernelThatCrashesIsNamed) {
   const auto body = [](CheckProgress& progress) -> Result<Json> {
     const NamedNetwork network;
-    RegisterOperators(network, progress, 1);
-    TW_RETURN_IF_ERROR(RunWithProgress(network, {}, progress));
+    session::RegisterOperators(network, progress, 1);
+    TW_RETURN_IF_ERROR(session::RunWithProgress(network, {}, progress));
     return Json();
   };
   EXPECT_THAT(RunCheckProcess(body, {}, 60).status.message(),

@@ -46,6 +46,16 @@ expect 2 optimize net.relay --data data.npy --rule autotvm --records r.db -o out
 has '--rule autotvm' err
 expect 2 optimize data.relay --data data.npy --records r.db -o out.so
 expect 2 optimize net.relay --bound 'sqnr>=30' -o out.so
+expect 2 optimize net.relay --data data.npy --bound 'score>=0.5' --records r.db -o out.so
+has 'score>=0.5: expected --score' err
+expect 2 optimize net.relay --data data.npy --score ./none.sh --bound 'score>=0.5' --records r.db -o out.so
+has './none.sh' err
+expect 2 optimize net.relay --data data.npy --score 'a | b' --bound 'score>=0.5' --records r.db -o out.so
+has '--score' err
+expect 2 optimize net.relay --prefer 'seconds,sqnr>=20' --records r.db -o out.so
+has 'no search of this network' err
+expect 2 optimize net.relay --data data.npy --prefer 'seconds,sqnr>=20' --records r.db -o out.so
+has 'leave --data out' err
 [ ! -e out.so ] || fail "an error left a library"
 
 # Without data, nothing is promised.
@@ -82,6 +92,55 @@ expect 0 optimize net.relay --data data.npy --bound 'cosine>=0.9' --records r.db
 has 'resumes: ' err
 says 'samples calibrate' out
 expect 0 records check r.db
+
+# The stored front answers other bounds without data.
+# shellcheck disable=SC2086
+expect 0 optimize net.relay --prefer 'seconds,sqnr>=20' --records r.db $common -o front.so
+says '--prefer seconds,sqnr>=20 on the front of job optimize-' out
+expect 0 run front.so --made-up random
+# shellcheck disable=SC2086
+expect 0 compile net.relay --prefer 'sqnr,seconds<=1000s' --records r.db $common -o front.so
+has 'formats: 4 float32' err
+# shellcheck disable=SC2086
+expect 2 compile net.relay --prefer 'sqnr,seconds<=1us' --records r.db $common -o none.so
+has 'the fastest library takes' err
+# shellcheck disable=SC2086
+expect 2 compile net.relay --prefer 'seconds,score>=0.5' --records r.db $common -o none.so
+has 'search with --score' err
+# shellcheck disable=SC2086
+expect 2 compile net.relay --prefer 'seconds,sqnr>40' --records r.db $common -o none.so
+has 'expected sqnr>=DECIBELS' err
+# shellcheck disable=SC2086
+expect 2 compile net.relay --prefer 'seconds,sqnr>=20' --threads 7 --records r.db $common -o none.so
+has 'no search of this network for this target' err
+[ ! -e none.so ] || fail "a refused preference left a library"
+
+# The page and the text of the search.
+expect 0 report r.db
+has 'net' out
+matches '^sqnr>=60 +1\.000' out
+expect 0 report r.db --json
+has '"bounds":[{"bound":"sqnr>=20"' out
+
+# A program of the user scores each library.
+cat >score.sh <<'SCORE'
+#!/bin/sh
+"$TW" run "$1" --made-up random >/dev/null || exit 1
+case $TILEWRIGHT_FORMATS in *i*) echo 'no labels' >&2; exit 3 ;; *) echo 0.875 ;; esac
+SCORE
+chmod +x score.sh
+export TW=$tilewright
+# shellcheck disable=SC2086
+expect 0 optimize net.relay --data data.npy --score ./score.sh --bound 'score>=0.8' --records s.db $common -o out.so
+has 'refused: ' out
+has 'no labels' out
+matches 'chosen .* 0\.875' out
+# shellcheck disable=SC2086
+expect 2 optimize net.relay --data data.npy --score ./score.sh --bound 'score>=0.9' --records s.db $common -o out.so
+has 'the float32 library has a score of 0.875' err
+# shellcheck disable=SC2086
+expect 0 compile net.relay --prefer 'seconds,score>=0.8' --records s.db $common -o front.so
+has 'score 0.875' err
 
 # Killed at any time, it resumes.
 for delay in 0.2 0.5 0.9 1.4 2; do

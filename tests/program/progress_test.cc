@@ -1,11 +1,11 @@
-#include "python_free_cli/progress.h"
+#include "src/report/terminal/progress.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/set_clock.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 namespace {
 
 using testing::HasSubstr;
@@ -50,4 +50,4 @@ TEST(ProgressTest, ALogHasALineNowAndThen) {
 }
 
 }  // namespace
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

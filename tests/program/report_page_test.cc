@@ -316,6 +316,27 @@ TEST_F(ReportPageTest, ShowsATableAloneAndANetworkInCycles) {
   EXPECT_EQ(Text("document.querySelectorAll('.strip').length"), "2");
 }
 
+// A search for number formats, alone in its store, on a phone in dark colours.
+TEST_F(ReportPageTest, ShowsNumberFormats) {
+  document_->title = "Formats";
+  document_->formats = {SyntheticFormats(), SyntheticFormats()};
+  for (const int width : {420, 1280}) {
+    ASSERT_TRUE(browser_->Resize(width, 800, width == 420).ok());
+    Open(width == 420 ? "" : "formats");
+    ExpectQuiet();
+    EXPECT_EQ(Text(kTooWide), "0");
+    EXPECT_EQ(Text(std::string(kBlank) + ".join()"), "");
+    EXPECT_EQ(Text("document.querySelector('h1').textContent"),
+              "Number formats of " + Printable(kHostile));
+    EXPECT_EQ(Text("document.querySelectorAll('canvas').length"), "1");
+    EXPECT_EQ(Text("document.querySelectorAll('img, iframe, b').length"), "0");
+    EXPECT_EQ(Text("document.querySelectorAll('table').length"), "3");
+    EXPECT_EQ(Text("document.querySelectorAll('.meter').length"), "2");
+  }
+  Open("formats/1");
+  EXPECT_EQ(Text("document.querySelectorAll('.crumbs a')[1].getAttribute('aria-current')"), "page");
+}
+
 TEST_F(ReportPageTest, FollowsLinksAndSorts) {
   Gather(60);
   ASSERT_TRUE(browser_->Resize(1280, 900, false).ok());

@@ -7,6 +7,7 @@
 #include "search/job_log.h"
 #include "src/base/json.h"
 #include "src/report/gather.h"
+#include "tests/optimize/sample_report.h"
 #include "tests/records/sample_trials.h"
 
 namespace tilewright::report {
@@ -68,6 +69,16 @@ inline void AddSyntheticJob(const std::string& path, const std::vector<Trial>& t
   ASSERT_TRUE(store->Append(job->id, trials, log).ok());
   MachinePeaks peaks{100e9, 200e9, 60e9, 20e9};
   ASSERT_TRUE(store->SetFact(PeaksFact(records::SampleDevice()), PeaksText(peaks)).ok());
+}
+
+/// Page of a search for number formats with hostile names.
+inline FormatsPage SyntheticFormats() {
+  FormatsPage page{"formats.db", "optimize-0123",          kHostile, "llvm",
+                   kHostile,     optimize::SampleReport(), {}};
+  page.search.sites.front().site.name = page.search.sites.front().why = kHostile;
+  page.search.combinations.front().refused = page.search.reason = page.search.score = kHostile;
+  page.bounds = optimize::BoundCosts(page.search);
+  return page;
 }
 
 /// A table of scripts/bench.sh with hostile names: one row slower, one faster, one new, one

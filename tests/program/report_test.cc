@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "src/base/json.h"
+#include "src/optimize/journal.h"
 #include "src/report/bench_table.h"
 #include "src/report/code.h"
 #include "src/report/compare.h"
@@ -468,6 +469,48 @@ TEST_F(FrontReportTest, OfOneMetricThereIsNone) {
   const Document document = GatherOf({records::SampleTrial(1, 1e-3)});
   EXPECT_TRUE(document.jobs.front().tasks.front().front.empty());
   EXPECT_THAT(ToText(document), Not(HasSubstr("front\n")));
+}
+
+TEST(ReportOfFormats, IsGatheredFromItsStoreAndWritten) {
+  auto folder = LockedTempDir::Create("tilewright-formats-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/formats.db";
+  {
+    auto store = records::Store::Open(path, records::Store::Mode::kReadWrite);
+    ASSERT_TRUE(store.ok());
+    const auto unfinished = store->OpenJob("optimize-1-1", "{}", 0);
+    ASSERT_TRUE(unfinished.ok());
+    const auto job = store->OpenJob("optimize-1-2", R"({"graph":"net","target":"llvm"})", 0);
+    ASSERT_TRUE(job.ok());
+    auto earlier = optimize::SampleReport();
+    earlier.reason = "earlier";
+    for (const auto& report : {earlier, optimize::SampleReport()}) {
+      ASSERT_TRUE(store
+                      ->Append(job->id, {},
+                               {{optimize::kResultStep, optimize::kStepKind,
+                                 DumpJson(optimize::StoredReport(report))}})
+                      .ok());
+    }
+  }
+  Document document;
+  GatherOptions options;
+  options.templates = &BuiltInTemplates();
+  const Status gathered = GatherStore(path, options, document);
+  ASSERT_TRUE(gathered.ok()) << gathered.message();
+  ASSERT_EQ(document.formats.size(), 1U) << "a job that is not complete has no page";
+  EXPECT_EQ(document.formats[0].graph, "net");
+  EXPECT_EQ(document.formats[0].search.reason, optimize::SampleReport().reason);
+  const Json page = ToJson(document)["formats"][0];
+  EXPECT_EQ(page["job"], "optimize-1-2");
+  EXPECT_EQ(page["combinations"][1]["formats"], "ib");
+  EXPECT_EQ(page["bounds"][0], Json::parse(R"({"bound":"sqnr>=20","combination":0,)"
+                                           R"("time_ratio":0.4,"predicted_time_ratio":0.45})"));
+  EXPECT_EQ(page["sites"][0]["formats"][0]["sqnr_db"], nullptr) << "no error";
+  const std::string text = ToText(document, 100);
+  EXPECT_THAT(text, HasSubstr("the fastest that keeps sqnr>=30"));
+  EXPECT_THAT(text, HasSubstr("sqnr>=60"));
+  options.job = "optimize-1-3";
+  EXPECT_EQ(GatherStore(path, options, document).code(), StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "src/base/text/text_columns.h"
 #include "src/base/text/utf8.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 
 Screen::Screen(int columns, int rows, bool rewraps)
     : columns_(columns), height_(rows), rewraps_(rewraps), rows_(1) {}
@@ -175,4 +175,4 @@ std::string Screen::Text() const {
   return text;
 }
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

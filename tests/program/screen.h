@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tilewright::cli {
+namespace tilewright::report {
 
 /// Screen of a terminal that interprets what a program writes: text in UTF-8, ends of lines, cursor
 /// movement up, erasing, and switching automatic wrapping. Unknown sequences are errors.
@@ -52,4 +52,4 @@ class Screen {
   std::string unknown_, pending_;
 };
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

@@ -1,4 +1,4 @@
-#include "python_free_cli/tune_display.h"
+#include "src/report/terminal/tune_display.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include "src/session/format.h"
 #include "tests/support/set_clock.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 namespace {
 
 using testing::HasSubstr;
@@ -226,4 +226,4 @@ TEST(TuneDisplayTest, AJobThatIsStoppedShowsWhereItStopped) {
 }
 
 }  // namespace
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

@@ -17,15 +17,15 @@
 #include <string>
 #include <vector>
 
-#include "python_free_cli/print.h"
-#include "python_free_cli/tune_display.h"
 #include "src/base/files/file.h"
 #include "src/base/files/locked_temp_dir.h"
 #include "src/base/text/text_columns.h"
+#include "src/report/terminal/messages.h"
+#include "src/report/terminal/tune_display.h"
 #include "tests/program/screen.h"
 #include "tests/support/set_clock.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 namespace {
 
 using testing::HasSubstr;
@@ -340,4 +340,4 @@ TEST(TuneTerminalTest, TheProgramRedrawsItsLinesAndStopsAtCtrlC) {
 }
 
 }  // namespace
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

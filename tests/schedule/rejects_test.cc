@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "src/schedule/lower/lower.h"
 #include "src/schedule/summary.h"
 #include "tests/schedule/computes.h"
@@ -285,6 +287,29 @@ TEST(RejectsTest, DotProductOfFactorsThatACastChanges) {
       "cast of one";
   EXPECT_EQ(status(kInt8, kInt16).message(), why);
   EXPECT_EQ(status(kUInt16, kUInt16).message(), why);
+}
+
+TEST(RejectsTest, TilesOfOneStepOfAnOuterReduction) {
+  // The statement writes sums of all products: in a loop over steps, it would replace those of the
+  // step before.
+  const auto status = [](bool outside) {
+    Schedule s(MakeDenseU8S8(16, 16, 64));
+    const StageId c = s.Stage("dense");
+    const LoopId i = s.SpatialAxis(c, 0);
+    std::vector<LoopId> order = {i, s.SpatialAxis(c, 1), s.ReductionAxis(c, 0),
+                                 s.ReductionAxis(c, 1)};
+    if (outside) {
+      const auto [step, groups] = s.Split(c, order[2], 8);
+      order[2] = groups;
+      order.insert(order.begin(), step);
+    }
+    s.Reorder(c, order);
+    s.Tensorize(c, i, "tiles.u8s8");
+    return s.status().ok() ? Lower(s, "kernel").status() : s.status();
+  };
+  EXPECT_EQ(status(false).message(), "");
+  EXPECT_EQ(status(true).message(),
+            "stage 'dense': the loops of intrinsic 'tiles.u8s8' were changed");
 }
 
 TEST(RejectsTest, TapsOfDataThatAllLanesShare) {

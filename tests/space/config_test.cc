@@ -93,6 +93,8 @@ TEST(ConfigTest, EverySpellingOfATextIsReadTheSame) {
   const auto escaped = Config::Parse(R"({"index":7,"values":{"k":"a\"b"}})");
   ASSERT_TRUE(escaped.ok());
   EXPECT_EQ(escaped->ToString(), R"({"index":7,"values":{"k":"a\"b"}})");
+  EXPECT_EQ(escaped->ValuesText(), R"({"k":"a\"b"})");
+  EXPECT_EQ(Config().ValuesText(), "{}");
 }
 
 TEST(ConfigTest, RealNumbersStayRealNumbers) {

@@ -56,7 +56,8 @@ void CheckShape(const std::string& type, const char* shape, const Target& target
 }
 
 TEST(DepthwiseTapsTest, EqualsTheReferenceWhereWindowsReachOutside) {
-  if (!FeaturesOf(*Target::Parse("native"))->avx512_vnni) GTEST_SKIP() << "this CPU has no AVX512-VNNI";
+  if (!FeaturesOf(*Target::Parse("native"))->avx512_vnni)
+    GTEST_SKIP() << "this CPU has no AVX512-VNNI";
   for (const char* shape : kShapes) {
     for (const char* target : {"native -num-threads=2", "llvm -mcpu=cascadelake"}) {
       CheckShape("uint8", shape, *Target::Parse(target));

@@ -34,7 +34,7 @@ std::set<std::pair<std::int64_t, std::string>> RightTiles(const char* key, const
   std::set<std::pair<std::int64_t, std::string>> right;
   for (std::int64_t i = 0; i < space->size(); ++i) {
     const Config config = space->At(i);
-    const std::pair tile(config.Integer("tile"), std::get<std::string>(config.Find("data")->value));
+    const std::pair tile(config.Integer("tile"), config.Word("data"));
     if (right.contains(tile)) continue;
     const auto kernel = entry.apply(workload, epilogue, target, config);
     if (!kernel.ok()) continue;

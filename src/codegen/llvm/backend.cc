@@ -23,7 +23,7 @@ Machine MachineOf(const llvm::Triple& triple) {
 bool HasHalf(const Stmt& stmt) {
   bool half = false;
   ForEachOwnExpr(*stmt, [&](const Expr& expr) {
-    ForEachNode(expr, [&](const Expr& node) { half = half || node.dtype() == kFloat16; });
+    half = half || AnyNode(expr, [](const Expr& node) { return node.dtype() == kFloat16; });
   });
   return half || std::ranges::any_of(stmt->body, HasHalf);
 }

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "src/codegen/llvm/function_emitter.h"
+#include "src/codegen/llvm/kernel.h"
 
 namespace tilewright::emit {
 namespace {
@@ -32,20 +32,19 @@ llvm::GlobalVariable* Describe(KernelContext& kernel, llvm::IRBuilder<>& at,
                                   kernel.program.name + ".library");
 }
 
-/// Creates the TwPrepare <kernel>_prepare.
-void EmitPrepare(KernelContext& kernel, llvm::Value* call, std::int64_t weight) {
+/// Emits the TwPrepare of a call. Returns false if the kernel has one already.
+bool EmitPrepareCall(KernelContext& kernel, llvm::Value* call, std::int64_t weight) {
   llvm::IRBuilder<> at(kernel.module.getContext());
+  llvm::Function* function = BeginPrepare(kernel, at);
+  if (function == nullptr) return false;
   llvm::PointerType* pointer = at.getPtrTy();
-  auto* function = llvm::Function::Create(
-      llvm::FunctionType::get(pointer, {pointer, pointer}, false),
-      llvm::GlobalValue::ExternalLinkage, kernel.program.name + "_prepare", kernel.module);
-  at.SetInsertPoint(llvm::BasicBlock::Create(at.getContext(), "entry", function));
   const llvm::FunctionCallee prepare = kernel.module.getOrInsertFunction(
       "TwLibraryPrepare",
       llvm::FunctionType::get(pointer, {pointer, pointer, at.getInt64Ty(), pointer}, false));
   at.CreateRet(at.CreateCall(
       prepare, {call, function->getArg(0), at.getInt64(static_cast<std::uint64_t>(weight)),
                 function->getArg(1)}));
+  return true;
 }
 
 }  // namespace
@@ -58,15 +57,14 @@ void FunctionEmitter::EmitLibraryCall(const Stmt& stmt) {
     return kernel_.Fail(Unsupported(name + ": expected outside of loops, and not in a GPU's code"));
   }
   if (stmt->regions.size() != 3) return kernel_.Fail(Internal(name + ": expected two operands"));
-  if (kernel_.module.getFunction(kernel_.program.name + "_prepare") != nullptr) {
-    return kernel_.Fail(Unsupported(name + ": the kernel calls a library already"));
-  }
   const Storage& weight = kernel_.plan.storage.at(stmt->regions[2].buffer.get());
   if (weight.place != StorageClass::kParameter) {
     return kernel_.Fail(Internal(name + ": the weight is not a parameter"));
   }
   llvm::GlobalVariable* description = Describe(kernel_, builder_, call);
-  EmitPrepare(kernel_, description, weight.offset);
+  if (!EmitPrepareCall(kernel_, description, weight.offset)) {
+    return kernel_.Fail(Unsupported(name + ": the kernel calls a library already"));
+  }
   llvm::PointerType* pointer = builder_.getPtrTy();
   const llvm::FunctionCallee run = kernel_.module.getOrInsertFunction(
       "TwLibraryRun",

@@ -82,15 +82,6 @@ llvm::Constant* ConfigurationIn(KernelContext& kernel, std::size_t number) {
   return made;
 }
 
-std::int64_t Number(const StmtNode& stmt, const std::string& name) {
-  const auto found = stmt.attributes.find(name);
-  return found == stmt.attributes.end() ? 0 : found->second;
-}
-
-TileRegisterShape ShapeOf(const StmtNode& stmt) {
-  return {Number(stmt, "rows"), Number(stmt, "columns"), Number(stmt, "groups")};
-}
-
 llvm::Intrinsic::ID ProductOf(const TileIntrinsic& tiles) {
   if (tiles.a == kBFloat16) return llvm::Intrinsic::x86_tdpbf16ps;
   return tiles.a == kInt8 ? llvm::Intrinsic::x86_tdpbssd : llvm::Intrinsic::x86_tdpbusd;
@@ -98,14 +89,14 @@ llvm::Intrinsic::ID ProductOf(const TileIntrinsic& tiles) {
 
 /// Errors: kUnsupported for a target without the instructions; kInvalidArgument for a shape or
 /// types that they do not have.
-Status CheckTiles(const KernelContext& kernel, const StmtNode& stmt, const TileIntrinsic& tiles) {
+Status CheckTiles(const KernelContext& kernel, const StmtNode& stmt, const TileIntrinsic& tiles,
+                  const TileRegisterShape& shape) {
   const CpuFeatures& features = kernel.features;
   const bool there = tiles.a == kBFloat16 ? features.amx_bf16 : features.amx_int8;
   if (kernel.machine != Machine::kX86 || !there) {
     return Unsupported(stmt.name + ": the target has no AMX (-mcpu=sapphirerapids, or " +
                        (tiles.a == kBFloat16 ? "+amx-bf16" : "+amx-int8") + " in -mattr)");
   }
-  const TileRegisterShape shape = ShapeOf(stmt);
   const bool sizes = shape.rows >= 1 && shape.columns >= 1 && shape.groups >= 1 &&
                      shape.groups <= kTileRows && shape.fits();
   if (!sizes || stmt.regions.size() != 3 || stmt.regions[0].buffer->dtype != tiles.acc ||
@@ -117,7 +108,7 @@ Status CheckTiles(const KernelContext& kernel, const StmtNode& stmt, const TileI
 
 void CollectShapes(const Stmt& stmt, std::vector<TileRegisterShape>& shapes) {
   if (stmt->kind == StmtKind::kIntrinsic && FindTileIntrinsic(stmt->name) != nullptr) {
-    const TileRegisterShape shape = ShapeOf(*stmt);
+    const TileRegisterShape shape = TileProductsOf(*stmt).shape;
     if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(shape);
   }
   for (const Stmt& inner : stmt->body) CollectShapes(inner, shapes);
@@ -173,17 +164,15 @@ void FunctionEmitter::MoveTile(llvm::Intrinsic::ID move, std::int64_t tile,
 
 /// Multiplies the tiles of one step.
 void FunctionEmitter::MultiplyStep(const StmtNode& stmt, const TileIntrinsic& tiles,
-                                   const TileRegisterShape& shape, const Linear& a,
-                                   const Linear& b) {
-  const TileNumbers registers(shape);
-  const std::int64_t a_row = Number(stmt, "a_row"), b_group = Number(stmt, "b_group");
+                                   const TileProducts& products, const Linear& a, const Linear& b) {
+  const TileNumbers registers(products.shape);
   const auto load_a = [&](std::int64_t row) {
     MoveTile(llvm::Intrinsic::x86_tileloadd64, registers.A(row), *stmt.regions[1].buffer, a,
-             row * kTileRows * a_row, a_row);
+             row * kTileRows * products.a_row, products.a_row);
   };
   const auto load_b = [&](std::int64_t column) {
     MoveTile(llvm::Intrinsic::x86_tileloadd64, registers.B(column), *stmt.regions[2].buffer, b,
-             column * kTileColumns * tiles.depth, b_group);
+             column * kTileColumns * tiles.depth, products.b_group);
   };
   const auto number = [&](std::int64_t tile) {
     return builder_.getInt8(static_cast<std::uint8_t>(tile));
@@ -210,37 +199,38 @@ void FunctionEmitter::MultiplyStep(const StmtNode& stmt, const TileIntrinsic& ti
 
 /// Emits the loops over steps from reduction `reduction` on. a, b: first elements of the factors.
 void FunctionEmitter::MultiplyTileSteps(const StmtNode& stmt, const TileIntrinsic& tiles,
-                                        const TileRegisterShape& shape, Linear a, Linear b,
-                                        int reduction) {
-  const std::string number = std::to_string(reduction);
-  const std::int64_t steps = Number(stmt, "steps" + number);
-  if (steps == 0) return MultiplyStep(stmt, tiles, shape, a, b);
-  if (steps == 1) return MultiplyTileSteps(stmt, tiles, shape, a, b, reduction + 1);
-  LoopBetween(
-      indexer_.Constant(0), indexer_.Constant(steps), {0, steps - 1}, "step", [&](int atom) {
-        const Linear step = Linear::Atom(atom);
-        MultiplyTileSteps(stmt, tiles, shape, AddScaled(a, step, Number(stmt, "a_step" + number)),
-                          AddScaled(b, step, Number(stmt, "b_step" + number)), reduction + 1);
-      });
+                                        const TileProducts& products, Linear a, Linear b,
+                                        std::size_t reduction) {
+  if (reduction == products.steps.size()) return MultiplyStep(stmt, tiles, products, a, b);
+  const TileProducts::Steps& steps = products.steps[reduction];
+  if (steps.count == 1) return MultiplyTileSteps(stmt, tiles, products, a, b, reduction + 1);
+  LoopBetween(indexer_.Constant(0), indexer_.Constant(steps.count), {0, steps.count - 1}, "step",
+              [&](int atom) {
+                const Linear step = Linear::Atom(atom);
+                MultiplyTileSteps(stmt, tiles, products, AddScaled(a, step, steps.a),
+                                  AddScaled(b, step, steps.b), reduction + 1);
+              });
 }
 
 void FunctionEmitter::EmitTiles(const StmtNode& stmt, const TileIntrinsic& tiles) {
   if (lanes_ > 0) return kernel_.Fail(Unsupported("intrinsic inside of a vector loop"));
-  if (Status fits = CheckTiles(kernel_, stmt, tiles); !fits.ok()) return kernel_.Fail(fits);
+  const TileProducts products = TileProductsOf(stmt);
+  if (Status fits = CheckTiles(kernel_, stmt, tiles, products.shape); !fits.ok()) {
+    return kernel_.Fail(fits);
+  }
   const auto index_of = [&](std::size_t i) {
     return Flatten(*stmt.regions[i].buffer, stmt.regions[i].min);
   };
   const auto sum = index_of(0), a = index_of(1), b = index_of(2);
   if (!sum || !a || !b) return kernel_.Fail(Internal(stmt.name + ": an index is not a scalar"));
-  const TileRegisterShape shape = ShapeOf(stmt);
-  ConfigureTiles(shape);
-  const TileNumbers registers(shape);
+  ConfigureTiles(products.shape);
+  const TileNumbers registers(products.shape);
   for (std::int64_t tile = 0; tile < registers.rows * registers.columns; ++tile) {
     builder_.CreateIntrinsic(llvm::Intrinsic::x86_tilezero, {},
                              {builder_.getInt8(static_cast<std::uint8_t>(tile))});
   }
-  MultiplyTileSteps(stmt, tiles, shape, *a, *b, 0);
-  const std::int64_t acc_row = Number(stmt, "acc_row");
+  MultiplyTileSteps(stmt, tiles, products, *a, *b, 0);
+  const std::int64_t acc_row = products.acc_row;
   for (std::int64_t row = 0; row < registers.rows; ++row) {
     for (std::int64_t column = 0; column < registers.columns; ++column) {
       MoveTile(llvm::Intrinsic::x86_tilestored64, registers.Sum(row, column),

@@ -70,19 +70,10 @@ class Roller {
         inner.body[0]->kind != StmtKind::kStore) {
       return false;
     }
-    bool turns = false;
-    ForEachNode(inner.body[0]->value, [&](const Expr& node) {
-      if (node->kind != ExprKind::kLoad || node->args.empty()) return;
-      if (!IsInRegisters(*node->buffer)) return;
-      turns = turns || (Uses(node->args.back(), stmt.var) && !Uses(node->args.back(), inner.var));
+    return AnyNode(inner.body[0]->value, [&](const Expr& node) {
+      return node->kind == ExprKind::kLoad && !node->args.empty() && IsInRegisters(*node->buffer) &&
+             Contains(node->args.back(), stmt.var) && !Contains(node->args.back(), inner.var);
     });
-    return turns;
-  }
-
-  static bool Uses(const Expr& expr, const Expr& var) {
-    bool uses = false;
-    ForEachNode(expr, [&](const Expr& node) { uses = uses || node.get() == var.get(); });
-    return uses;
   }
 
   bool IsInRegisters(const BufferNode& buffer) const {

@@ -142,9 +142,9 @@ class FunctionEmitter {
   void EmitTiles(const StmtNode& stmt, const TileIntrinsic& tiles);
   void ConfigureTiles(const TileRegisterShape& shape);
   void MultiplyTileSteps(const StmtNode& stmt, const TileIntrinsic& tiles,
-                         const TileRegisterShape& shape, Linear a, Linear b, int reduction);
-  void MultiplyStep(const StmtNode& stmt, const TileIntrinsic& tiles,
-                    const TileRegisterShape& shape, const Linear& a, const Linear& b);
+                         const TileProducts& products, Linear a, Linear b, std::size_t reduction);
+  void MultiplyStep(const StmtNode& stmt, const TileIntrinsic& tiles, const TileProducts& products,
+                    const Linear& a, const Linear& b);
   void MoveTile(llvm::Intrinsic::ID move, std::int64_t tile, const BufferNode& buffer, Linear index,
                 std::int64_t offset, std::int64_t stride);
 

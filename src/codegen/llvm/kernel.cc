@@ -69,17 +69,12 @@ void RefuseWithoutTiles(KernelContext& kernel, llvm::IRBuilder<>& at) {
   at.SetInsertPoint(ready);
 }
 
-/// Emits the TwPrepare <name>_prepare of a program that multiplies tiles.
+/// Emits the TwPrepare of a program that multiplies tiles.
 void EmitPrepareTiles(KernelContext& kernel) {
   llvm::IRBuilder<> at(kernel.module.getContext());
-  llvm::PointerType* pointer = at.getPtrTy();
-  if (kernel.module.getFunction(kernel.program.name + "_prepare") != nullptr) {
+  if (BeginPrepare(kernel, at) == nullptr) {
     return kernel.Fail(Unsupported("tiles beside the call of a library"));
   }
-  auto* function = llvm::Function::Create(
-      llvm::FunctionType::get(pointer, {pointer, pointer}, false),
-      llvm::GlobalValue::ExternalLinkage, kernel.program.name + "_prepare", kernel.module);
-  at.SetInsertPoint(llvm::BasicBlock::Create(at.getContext(), "entry", function));
   at.CreateRet(AskForTiles(kernel, at));
 }
 
@@ -117,6 +112,17 @@ llvm::Function* MakeInternalFunction(KernelContext& kernel, const std::string& n
   auto* function =
       llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, kernel.module);
   function->setDoesNotThrow();
+  return function;
+}
+
+llvm::Function* BeginPrepare(KernelContext& kernel, llvm::IRBuilder<>& at) {
+  const std::string name = kernel.program.name + "_prepare";
+  if (kernel.module.getFunction(name) != nullptr) return nullptr;
+  llvm::PointerType* pointer = at.getPtrTy();
+  auto* function =
+      llvm::Function::Create(llvm::FunctionType::get(pointer, {pointer, pointer}, false),
+                             llvm::GlobalValue::ExternalLinkage, name, kernel.module);
+  at.SetInsertPoint(llvm::BasicBlock::Create(at.getContext(), "entry", function));
   return function;
 }
 

@@ -13,6 +13,10 @@ namespace tilewright::emit {
 llvm::Function* MakeInternalFunction(KernelContext& kernel, const std::string& name,
                                      const std::vector<llvm::Type*>& parameters);
 
+/// Creates the TwPrepare <name>_prepare (src/runtime/abi.h) and sets `at` to its beginning. Returns
+/// null if the kernel has one already.
+llvm::Function* BeginPrepare(KernelContext& kernel, llvm::IRBuilder<>& at);
+
 /// Annotates the base address of a buffer for LLVM: alignment, size, no overlap with the function's
 /// other buffers, and read-only for the inputs of the kernel.
 void DescribeBufferArgument(const KernelContext& kernel, const BufferNode& buffer,

@@ -8,11 +8,7 @@
 
 namespace tilewright::opencl {
 
-bool KernelWriter::DependsOnLane(const Expr& expr) const {
-  bool found = false;
-  ForEachNode(expr, [&](const Expr& node) { found = found || node.Same(lane_); });
-  return found;
-}
+bool KernelWriter::DependsOnLane(const Expr& expr) const { return Contains(expr, lane_); }
 
 std::optional<KernelWriter::LaneAccess> KernelWriter::AccessOf(const BufferNode& buffer,
                                                                const std::vector<Expr>& indices) {

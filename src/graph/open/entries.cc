@@ -96,18 +96,6 @@ std::optional<std::int64_t> EvaluateIndex(const Expr& expr, const VarValues& val
   }
 }
 
-bool ContainsVar(const Expr& expr, const Expr& var) {
-  bool found = false;
-  ForEachNode(expr, [&](const Expr& node) { found = found || node.Same(var); });
-  return found;
-}
-
-bool HasLoads(const Expr& expr) {
-  bool found = false;
-  ForEachNode(expr, [&](const Expr& node) { found = found || node->kind == ExprKind::kLoad; });
-  return found;
-}
-
 /// Check of one stage of a definition at a probed size.
 class StageCheck {
  public:
@@ -124,7 +112,7 @@ class StageCheck {
  private:
   Status Walk(const Expr& expr) {
     if (expr->kind == ExprKind::kLoad) return WalkLoad(expr);
-    if (!HasLoads(expr)) return CheckSame(expr, 0);
+    if (!HasKind(expr, ExprKind::kLoad)) return CheckSame(expr, 0);
     for (const Expr& arg : expr->args) TW_RETURN_IF_ERROR(Walk(arg));
     return Status();
   }
@@ -138,7 +126,7 @@ class StageCheck {
         TW_RETURN_IF_ERROR(Walk(load->args[i]));
         continue;
       }
-      if (HasLoads(load->args[i])) return Unsupported("chooses entries by values");
+      if (HasKind(load->args[i], ExprKind::kLoad)) return Unsupported("chooses entries by values");
       TW_RETURN_IF_ERROR(CheckSame(load->args[i], found->second.extent));
     }
     return Status();
@@ -147,14 +135,14 @@ class StageCheck {
   /// Checks that an index differs between entries by `step` for each: 0 outside of the dimension,
   /// else its extent of one entry, and that it then stays in the entry.
   Status CheckSame(const Expr& expr, std::int64_t step) {
-    if (!axis_ || (step == 0 && !ContainsVar(expr, var_))) return Status();
+    if (!axis_ || (step == 0 && !Contains(expr, var_))) return Status();
     if (step > 0 && expr.Same(var_) && step == axis_->extent) return Status();
     std::vector<const Axis*> others;
     std::int64_t places = size_ * axis_->extent;
     constexpr std::int64_t kMaxPlaces = std::int64_t{1} << 22;
     for (const auto* list : {&stage_.axes, &stage_.reduce_axes}) {
       for (const Axis& axis : *list) {
-        if (axis.var.Same(var_) || !ContainsVar(expr, axis.var)) continue;
+        if (axis.var.Same(var_) || !Contains(expr, axis.var)) continue;
         others.push_back(&axis);
         places = places > kMaxPlaces ? places : places * axis.extent;
       }

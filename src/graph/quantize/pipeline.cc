@@ -82,8 +82,6 @@ Result<Graph> RunPass(std::string_view pass, Graph graph, const PipelineOptions&
 
 }  // namespace
 
-std::span<const std::string_view> PassNames() { return kPassNames; }
-
 std::vector<std::string> DefaultPasses(const Config& config) {
   std::vector<std::string> passes(std::begin(kPassNames), std::begin(kPassNames) + 4);
   passes.emplace_back(config.do_simulation ? "simulate" : "realize");

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,9 +9,6 @@
 
 namespace tilewright::quantize {
 
-/// Returns the passes that RunPasses supports: fold, partition, annotate, calibrate, realize,
-/// simulate.
-std::span<const std::string_view> PassNames();
 /// Returns the passes of a configuration in order, with simulate instead of realize for
 /// do_simulation.
 std::vector<std::string> DefaultPasses(const Config& config);
@@ -31,7 +27,7 @@ struct PipelineOptions {
   std::vector<FloatLayer>* left = nullptr;
 };
 
-/// Runs passes in the given order.
+/// Runs passes in the given order: fold, partition, annotate, calibrate, realize, simulate.
 /// values: output of Realize.
 /// Errors: kNotFound for an unknown pass; those of the passes, with the pass's name.
 Result<Graph> RunPasses(Graph graph, const PipelineOptions& options,

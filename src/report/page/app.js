@@ -13,6 +13,9 @@ window.addEventListener('error', event => say(event.message));
 function route() {
   const parts = location.hash.replace(/^#\/?/, '').split('/').filter(Boolean);
   const number = (text, count) => /^\d+$/.test(text || '') && Number(text) < count ? Number(text) : 0;
+  if (report.formats.length && (parts[0] === 'formats' || !report.jobs.length && parts[0] !== 'bench')) {
+    return {view: 'formats', job: 0, formats: number(parts[1], report.formats.length)};
+  }
   if (report.bench && (parts[0] === 'bench' || !report.jobs.length)) return {view: 'bench', job: 0};
   if (!report.jobs.length) return {view: 'waiting', job: 0};
   const job = parts[0] === 'job' ? number(parts[1], report.jobs.length) : 0;
@@ -31,6 +34,7 @@ function everything() {
   const taskLater = (i, task, k) => later(element('div', {class: 'deferred page'}, element('h2', {}, task.name)),
       node => node.replaceChildren(taskView(report, i, k)));
   const views = report.jobs.flatMap((job, i) => [overview(report, i), ...job.tasks.map((task, k) => taskLater(i, task, k))]);
+  report.formats.forEach((page, i) => views.push(formatsView(report, i)));
   if (report.network) views.push(networkView(report));
   if (report.comparison) views.push(comparisonView(report));
   if (report.bench) views.push(benchView(report));
@@ -44,6 +48,7 @@ function viewOf(at) {
   }
   if (at.view === 'network') return networkView(report);
   if (at.view === 'comparison') return comparisonView(report);
+  if (at.view === 'formats') return formatsView(report, at.formats);
   if (at.view === 'bench') return benchView(report);
   if (at.view === 'all') return everything();
   if (at.view === 'trials') return trialsView(report, at.job);
@@ -72,6 +77,7 @@ function show() {
 function showViews(at) {
   const overviewLink = at.job ? '#/job/' + at.job : '#/';
   const views = !report.jobs.length ? [] : [['Overview', overviewLink, at.view === 'overview'], ['Tasks', `#/job/${at.job}/task/0`, at.view === 'task'], ['Trials', `#/job/${at.job}/trials`, at.view === 'trials']];
+  if (report.formats.length) views.push(['Formats', '#/formats', at.view === 'formats']);
   if (report.network) views.push(['Network', '#/network', at.view === 'network']);
   if (report.comparison) views.push(['Comparison', '#/comparison', at.view === 'comparison']);
   if (report.bench) views.push(['Benchmarks', '#/bench', at.view === 'bench']);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "src/base/math.h"
 #include "src/ir/visit.h"
 #include "src/schedule/check.h"
 #include "src/schedule/lower/lowering.h"
@@ -16,11 +15,7 @@ namespace tilewright {
 namespace {
 
 bool HasDivision(const Expr& expr) {
-  bool has = false;
-  ForEachNode(expr, [&](const Expr& node) {
-    has = has || node->kind == ExprKind::kFloorDiv || node->kind == ExprKind::kFloorMod;
-  });
-  return has;
+  return HasKind(expr, ExprKind::kFloorDiv) || HasKind(expr, ExprKind::kFloorMod);
 }
 
 }  // namespace

@@ -156,10 +156,9 @@ class BarrierPlacer {
   }
 
   Stmt PlaceInIf(const Stmt& stmt, Pending* pending) {
-    bool differs = false;
-    ForEachNode(stmt->condition, [&](const Expr& node) {
-      differs = differs || node->kind == ExprKind::kLoad ||
-                std::ranges::find(threads_, node.get()) != threads_.end();
+    const bool differs = AnyNode(stmt->condition, [&](const Expr& node) {
+      return node->kind == ExprKind::kLoad ||
+             std::ranges::find(threads_, node.get()) != threads_.end();
     });
     const bool outer = divergent_;
     divergent_ = divergent_ || differs;

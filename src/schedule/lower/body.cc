@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "src/ir/fold.h"
 #include "src/ir/visit.h"
 #include "src/schedule/async_copy.h"
 #include "src/schedule/dot.h"
@@ -23,25 +22,6 @@ Expr Combine(Combiner combiner, const Expr& accumulator, const Expr& value) {
     default:
       return accumulator + value;
   }
-}
-
-/// Returns the position of an element in row-major order.
-LinearForm Flatten(const std::vector<Expr>& indices, const std::vector<std::int64_t>& shape,
-                   const Ranges& ranges) {
-  LinearForm position;
-  std::int64_t stride = 1;
-  for (std::size_t d = indices.size(); d-- > 0;) {
-    position.Add(LinearForm::Of(indices[d], ranges), stride);
-    stride *= shape[d];
-  }
-  return position;
-}
-
-std::int64_t CoefficientOf(const LinearForm& form, const Expr& var) {
-  for (const auto& term : form.terms) {
-    if (term.atom.Same(var)) return term.coefficient;
-  }
-  return 0;
 }
 
 }  // namespace
@@ -81,10 +61,10 @@ Expr Lowering::RewriteBody(const Expr& expr, const Nest& nest) {
 std::vector<Expr> Lowering::IndicesOf(const Realized& realized, std::vector<Expr> local) {
   const bool padded = realized.info != nullptr && realized.info->row_padding > 0;
   if (!padded && realized.buffer->shape.size() == realized.shape.size()) return local;
-  LinearForm position = Flatten(local, realized.shape, ranges_);
+  LinearForm position = FlatPosition(local, realized.shape, ranges_);
   if (padded) {
     local.pop_back();
-    const Expr row = Flatten(local, realized.shape, ranges_).ToExpr();
+    const Expr row = FlatPosition(local, realized.shape, ranges_).ToExpr();
     const Expr run = Simplify(FloorDiv(row, Expr(realized.info->padded_rows)), ranges_);
     position.Add(LinearForm::Of(run, ranges_), realized.info->row_padding);
   }
@@ -96,7 +76,7 @@ std::vector<Expr> Lowering::IndicesOf(const Realized& realized, std::vector<Expr
 std::int64_t Lowering::AlignmentOf(const Region& region) {
   const BufferNode& buffer = *region.buffer;
   const std::int64_t bytes = buffer.dtype.bytes();
-  const LinearForm position = Flatten(region.min, buffer.shape, ranges_);
+  const LinearForm position = FlatPosition(region.min, buffer.shape, ranges_);
   std::int64_t alignment = std::gcd(kSharedAlignment, position.constant * bytes);
   for (const auto& term : position.terms) alignment = std::gcd(alignment, term.coefficient * bytes);
   return alignment;
@@ -190,9 +170,9 @@ std::optional<Region> Lowering::DotRegion(const Expr& load, const Nest& nest, st
   BoxMap loops;
   loops.emplace_back(lane.get(), Box{Expr(0), nest.loops.extent(nest.info->leaves[p])});
   loops.emplace_back(depth.get(), Box{Expr(0), nest.loops.extent(nest.info->leaves[p + 1])});
-  const LinearForm position = Flatten(load->args, load->buffer->shape, ranges_);
-  if (!lane.IsInt() && CoefficientOf(position, lane) != lane_stride) return std::nullopt;
-  if (!depth.IsInt() && CoefficientOf(position, depth) != depth_stride) return std::nullopt;
+  const LinearForm position = FlatPosition(load->args, load->buffer->shape, ranges_);
+  if (!lane.IsInt() && position.CoefficientOf(lane) != lane_stride) return std::nullopt;
+  if (!depth.IsInt() && position.CoefficientOf(depth) != depth_stride) return std::nullopt;
   Region region{load->buffer, {}, {}};
   std::int64_t elements = 1;
   for (const Expr& index : load->args) {

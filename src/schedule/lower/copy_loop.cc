@@ -1,6 +1,8 @@
 #include "src/schedule/lower/copy_loop.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "src/ir/visit.h"
 
@@ -22,12 +24,12 @@ void FindAccesses(const Stmt& stmt, std::vector<const BufferNode*>* written,
   for (const Stmt& part : stmt->body) FindAccesses(part, written, read);
 }
 
-}  // namespace
-
 bool ContainsBuffer(const std::vector<Buffer>& buffers, const BufferNode* buffer) {
   return std::ranges::any_of(buffers, [&](const Buffer& b) { return b.get() == buffer; });
 }
 
+/// Returns nullopt unless the loop's body copies to one of `marked` from memory that the rest of
+/// the body does not write. The rest must not write the copies either.
 std::optional<CopyLoop> MatchCopyLoop(const StmtNode& loop, const std::vector<Buffer>& marked) {
   if (loop.kind != StmtKind::kFor || loop.loop != LoopKind::kSerial || loop.extent < 2) return {};
   CopyLoop match;
@@ -59,6 +61,21 @@ std::optional<CopyLoop> MatchCopyLoop(const StmtNode& loop, const std::vector<Bu
       match.copied, [&](const Buffer& buffer) { return is_changed(buffer.get()); });
   if (depends || rewritten || match.copies.empty()) return {};
   return match;
+}
+
+}  // namespace
+
+Stmt UnfoldCopyLoops(const Stmt& stmt, std::vector<Buffer>* marked,
+                     const std::function<Stmt(const StmtNode&, const CopyLoop&)>& unfold) {
+  if (stmt->body.empty()) return stmt;
+  std::vector<Stmt> body;
+  for (const Stmt& part : stmt->body) body.push_back(UnfoldCopyLoops(part, marked, unfold));
+  const Stmt rebuilt = WithBody(stmt, std::move(body));
+  const auto match = MatchCopyLoop(*rebuilt, *marked);
+  if (!match) return rebuilt;
+  std::erase_if(*marked,
+                [&](const Buffer& buffer) { return ContainsBuffer(match->copied, buffer.get()); });
+  return unfold(*rebuilt, *match);
 }
 
 Stmt AllocateAll(const std::vector<Buffer>& buffers, Stmt body) {

@@ -3,7 +3,7 @@
 // Internal to src/schedule: loops that copy to shared memory and use the copies. DoubleBuffers and
 // PipelineCopies transform them into loops with prefetched copies.
 
-#include <optional>
+#include <functional>
 #include <vector>
 
 #include "src/ir/stmt.h"
@@ -18,11 +18,10 @@ struct CopyLoop {
   std::vector<Stmt> rest;
 };
 
-/// Returns nullopt unless the loop's body copies to one of `marked` from memory that the rest of
-/// the body does not write. The rest must not write the copies either.
-std::optional<CopyLoop> MatchCopyLoop(const StmtNode& loop, const std::vector<Buffer>& marked);
-
-bool ContainsBuffer(const std::vector<Buffer>& buffers, const BufferNode* buffer);
+/// Returns the statement with `unfold` of its copy loops in their place, the innermost ones first.
+/// marked: requested buffers; those that a loop has copied are erased, so each belongs to one loop.
+Stmt UnfoldCopyLoops(const Stmt& stmt, std::vector<Buffer>* marked,
+                     const std::function<Stmt(const StmtNode&, const CopyLoop&)>& unfold);
 
 /// Returns the statement with buffers allocated around it, the first one outermost.
 Stmt AllocateAll(const std::vector<Buffer>& buffers, Stmt body);

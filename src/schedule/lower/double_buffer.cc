@@ -9,8 +9,6 @@
 // and, for an odd n, a last use(S, n - 1). A step needs one barrier instead of two, and its loads
 // overlap with the arithmetic of the previous step. PlaceBarriers places the barriers later.
 
-#include <algorithm>
-
 #include "src/schedule/lower/copy_loop.h"
 #include "src/schedule/lower/gpu_passes.h"
 #include "src/schedule/lower/remap_buffers.h"
@@ -60,31 +58,11 @@ Stmt Unfold(const StmtNode& loop, const CopyLoop& match) {
   return AllocateAll(buffers, MakeBlock(std::move(code)));
 }
 
-class Doubler {
- public:
-  explicit Doubler(std::vector<Buffer> marked) : marked_(std::move(marked)) {}
-
-  /// Transforms innermost loops first; a buffer alternates in only one of them.
-  Stmt Visit(const Stmt& stmt) {
-    if (stmt->body.empty()) return stmt;
-    std::vector<Stmt> body;
-    for (const Stmt& part : stmt->body) body.push_back(Visit(part));
-    const Stmt rebuilt = WithBody(stmt, std::move(body));
-    const auto match = MatchCopyLoop(*rebuilt, marked_);
-    if (!match) return rebuilt;
-    std::erase_if(
-        marked_, [&](const Buffer& buffer) { return ContainsBuffer(match->copied, buffer.get()); });
-    return Unfold(*rebuilt, *match);
-  }
-
- private:
-  std::vector<Buffer> marked_;
-};
-
 }  // namespace
 
 Stmt DoubleBuffers(const Stmt& stmt, const std::vector<Buffer>& marked) {
-  return marked.empty() ? stmt : Doubler(marked).Visit(stmt);
+  std::vector<Buffer> left = marked;
+  return marked.empty() ? stmt : UnfoldCopyLoops(stmt, &left, Unfold);
 }
 
 }  // namespace tilewright

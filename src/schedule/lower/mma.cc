@@ -12,10 +12,7 @@ namespace {
 
 /// Returns true if the expression contains the variable.
 bool Has(const Expr& expr, const Expr& var) {
-  if (!var || var->kind != ExprKind::kVar) return false;
-  bool has = false;
-  ForEachNode(expr, [&](const Expr& node) { has = has || node.Same(var); });
-  return has;
+  return var && var->kind == ExprKind::kVar && Contains(expr, var);
 }
 
 bool Has(const Region& region, const Expr& var) {

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "src/ir/visit.h"
+#include "src/schedule/check.h"
 #include "src/schedule/dot.h"
 #include "src/schedule/lower/lowering.h"
 
@@ -32,11 +33,7 @@ Stmt Lowering::EmitLibraryCall(StageId stage) {
   const auto& info = schedule_.stage(stage);
   std::vector<Buffer> operands;
   for (const Buffer& input : schedule_.compute().inputs) {
-    bool read = false;
-    ForEachNode(info.op.body, [&](const Expr& node) {
-      read = read || (node->kind == ExprKind::kLoad && node->buffer == input);
-    });
-    if (read) operands.push_back(input);
+    if (Reads(info, input)) operands.push_back(input);
   }
   return MakeLibraryCall(*info.library, realized_[static_cast<std::size_t>(stage.index)].buffer,
                          operands);

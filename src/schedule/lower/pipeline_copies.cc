@@ -14,8 +14,6 @@
 // all steps. PlaceBarriers places one barrier per step, after its wait. After the barrier the
 // copies of all threads have arrived, and the memory used by step k - 1 may be written again.
 
-#include <algorithm>
-
 #include "src/base/math.h"
 #include "src/schedule/async_copy.h"
 #include "src/schedule/launch.h"
@@ -42,18 +40,10 @@ class Pipeliner {
     }
   }
 
-  /// Transforms innermost loops first; a buffer belongs to only one of them.
   Stmt Visit(const Stmt& stmt) {
-    if (stmt->body.empty()) return stmt;
-    std::vector<Stmt> body;
-    for (const Stmt& part : stmt->body) body.push_back(Visit(part));
-    const Stmt rebuilt = WithBody(stmt, std::move(body));
-    const auto match = MatchCopyLoop(*rebuilt, buffers_);
-    if (!match) return rebuilt;
-    std::erase_if(buffers_, [&](const Buffer& buffer) {
-      return ContainsBuffer(match->copied, buffer.get());
+    return UnfoldCopyLoops(stmt, &buffers_, [&](const StmtNode& loop, const CopyLoop& match) {
+      return Unfold(loop, match);
     });
-    return Unfold(*rebuilt, *match);
   }
 
   /// Reports buffers that could not be pipelined.

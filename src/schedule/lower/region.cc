@@ -60,9 +60,7 @@ std::optional<LinearBox> AtomBox(const Expr& atom, const BoxMap& boxes, const Ra
     }
     return box;
   }
-  bool loads = false;
-  ForEachNode(atom, [&](const Expr& node) { loads = loads || node->kind == ExprKind::kLoad; });
-  if (loads) return std::nullopt;
+  if (HasKind(atom, ExprKind::kLoad)) return std::nullopt;
   if (!Mentions(atom, boxes)) {
     box.min.AddTerm(atom, 1);
     return box;
@@ -91,11 +89,20 @@ std::optional<LinearBox> LinearBoxOf(const LinearForm& form, const BoxMap& boxes
 }  // namespace
 
 bool Mentions(const Expr& expr, const BoxMap& boxes) {
-  bool mentions = false;
-  ForEachNode(expr, [&](const Expr& node) {
-    mentions = mentions || (node->kind == ExprKind::kVar && FindBox(boxes, node.get()) != nullptr);
+  return AnyNode(expr, [&](const Expr& node) {
+    return node->kind == ExprKind::kVar && FindBox(boxes, node.get()) != nullptr;
   });
-  return mentions;
+}
+
+LinearForm FlatPosition(const std::vector<Expr>& indices, const std::vector<std::int64_t>& shape,
+                        const Ranges& ranges) {
+  LinearForm position;
+  std::int64_t stride = 1;
+  for (std::size_t d = indices.size(); d-- > 0;) {
+    position.Add(LinearForm::Of(indices[d], ranges), stride);
+    stride *= shape[d];
+  }
+  return position;
 }
 
 std::optional<Box> BoxOf(const Expr& index, const BoxMap& boxes, const Ranges& ranges) {

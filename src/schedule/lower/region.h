@@ -18,6 +18,10 @@ struct Box {
 /// Variables that range over boxes; every other variable has one value.
 using BoxMap = std::vector<std::pair<const ExprNode*, Box>>;
 
+/// Returns the position in row-major order of the element at these indices.
+LinearForm FlatPosition(const std::vector<Expr>& indices, const std::vector<std::int64_t>& shape,
+                        const Ranges& ranges);
+
 /// Returns a box that contains every value of an index while the variables of `boxes` range over
 /// theirs. Returns nullopt if the range is unknown (for example, an index loaded from memory).
 std::optional<Box> BoxOf(const Expr& index, const BoxMap& boxes, const Ranges& ranges);

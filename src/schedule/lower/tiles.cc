@@ -1,7 +1,4 @@
-// Matrix products of tile registers as statements. Regions of such a statement: the sums, then the
-// two factors, each a box of its buffer. Attributes have the sizes and the distances in memory, in
-// elements: "rows", "columns", "groups"; "acc_row", "a_row", "b_group"; for each reduction around a
-// step, the outermost first, "steps<i>", "a_step<i>" and "b_step<i>".
+// Matrix products of tile registers as statements (TileProducts).
 
 #include <string>
 
@@ -10,15 +7,6 @@
 
 namespace tilewright {
 namespace {
-
-/// Returns the distance in memory from one iteration of a loop to the next; 0 for a loop of one
-/// iteration.
-std::int64_t StrideAlong(const LinearForm& position, const Expr& loop) {
-  for (const auto& term : position.terms) {
-    if (term.atom.Same(loop)) return term.coefficient;
-  }
-  return 0;
-}
 
 /// Returns true if loops with these extents and strides, outermost first, visit consecutive
 /// elements.
@@ -43,16 +31,11 @@ std::optional<Region> Lowering::TileRegion(const Nest& nest, std::size_t p, cons
     loops.emplace_back(nest.leaf[q].get(), Box{Expr(0), nest.loops.extent(nest.info->leaves[q])});
   }
   Region region{load->buffer, {}, {}};
-  LinearForm position;
-  std::int64_t stride = 1;
-  for (std::size_t d = load->args.size(); d-- > 0;) {
-    position.Add(LinearForm::Of(load->args[d], ranges_), stride);
-    stride *= load->buffer->shape[d];
-  }
+  const LinearForm position = FlatPosition(load->args, load->buffer->shape, ranges_);
   LinearForm rest = position;
   for (std::size_t q = p; q < nest.leaf.size(); ++q) {
     const bool one = nest.leaf[q].IsInt();
-    strides->push_back(one ? 0 : StrideAlong(position, nest.leaf[q]));
+    strides->push_back(one ? 0 : position.CoefficientOf(nest.leaf[q]));
     if (!one) rest.AddTerm(nest.leaf[q], -strides->back());
   }
   if (Mentions(rest.ToExpr(), loops)) return std::nullopt;
@@ -115,16 +98,11 @@ Stmt Lowering::EmitTiles(const Nest& nest, std::size_t p) {
     return fail("the second factor is not groups of columns x " + std::to_string(tiles.depth) +
                 " consecutive elements");
   }
-  StmtNode node = *MakeIntrinsic(std::string(tiles.name), {*acc, *a, *b});
-  node.attributes = {{"rows", shape.rows},   {"columns", shape.columns}, {"groups", shape.groups},
-                     {"acc_row", of_sum[0]}, {"a_row", of_a[0]},         {"b_group", of_b[group]}};
+  TileProducts products{shape, of_sum[0], of_a[0], of_b[group], {}};
   for (std::size_t q = 2; q < group; ++q) {
-    const std::string number = std::to_string(q - 2);
-    node.attributes["steps" + number] = extents[q];
-    node.attributes["a_step" + number] = of_a[q];
-    node.attributes["b_step" + number] = of_b[q];
+    products.steps.push_back({extents[q], of_a[q], of_b[q]});
   }
-  return Stmt(std::make_shared<const StmtNode>(std::move(node)));
+  return MakeTileProducts(tiles, {*acc, *a, *b}, products);
 }
 
 }  // namespace tilewright

@@ -41,12 +41,10 @@ class VirtualThread {
 
  private:
   bool Touches(const Expr& expr) const {
-    bool touches = false;
-    ForEachNode(expr, [&](const Expr& node) {
-      touches = touches || node.Same(loop_.var) ||
-                (node->kind == ExprKind::kLoad && touched_.contains(node->buffer.get()));
+    return AnyNode(expr, [&](const Expr& node) {
+      return node.Same(loop_.var) ||
+             (node->kind == ExprKind::kLoad && touched_.contains(node->buffer.get()));
     });
-    return touches;
   }
 
   /// Returns true if the statement itself differs between virtual threads.

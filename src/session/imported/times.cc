@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <utility>
 
 #include "src/base/clock.h"
 #include "src/base/files/locked_temp_dir.h"

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "src/base/json.h"
 #include "src/space/exchange/gzip.h"
@@ -72,16 +71,42 @@ Result<CacheFile::Entry> EntryFrom(const CacheFile& file, const std::string& key
   return entry;
 }
 
-/// Returns the JSON of a file; of one whose end is missing, as it would be complete.
+bool IsCacheFile(const Json& json) {
+  const auto has = [&](const char* name, bool list) {
+    return json.contains(name) && (list ? json[name].is_array() : json[name].is_object());
+  };
+  return json.is_object() && has("tune_params_keys", true) && has("tune_params", false) &&
+         has("cache", false);
+}
+
+/// Returns the JSON of a text; of a cachefile whose end is missing, as it would be complete.
 Result<Json> ParseComplete(std::string_view text) {
   Result<Json> json = ParseJson(text);
   if (json.ok()) return json;
-  std::string_view begun = text;
-  while (!begun.empty() && (std::string_view(" \r\n\t,").find(begun.back()) != std::string::npos)) {
-    begun.remove_suffix(1);
+  while (!text.empty() && (std::string_view(" \r\n\t,").find(text.back()) != std::string::npos)) {
+    text.remove_suffix(1);
   }
-  Result<Json> completed = ParseJson(std::string(begun) + "}}");
-  return completed.ok() ? completed : json;
+  Result<Json> completed = ParseJson(std::string(text) + "}}");
+  return completed.ok() && IsCacheFile(*completed) ? completed : json;
+}
+
+Result<CacheFile> CacheFileFrom(const Json& json) {
+  if (!IsCacheFile(json)) {
+    return InvalidArgument(
+        "no cachefile: expected the members tune_params_keys, tune_params and cache");
+  }
+  CacheFile file;
+  MemberReader members(json);
+  const Json* keys = members.Take("tune_params_keys");
+  const Json* values = members.Take("tune_params");
+  TW_ASSIGN_OR_RETURN(file.parameters, ParametersOf(*keys, *values));
+  for (const auto& [key, value] : members.Take("cache")->items()) {
+    Result<CacheFile::Entry> entry = EntryFrom(file, key, value);
+    if (!entry.ok()) return entry.status().WithContext("entry \"" + key + "\"");
+    file.entries.push_back(std::move(*entry));
+  }
+  file.header = members.Others();
+  return file;
 }
 
 std::string ObjectiveOf(const Json& header) {
@@ -216,33 +241,7 @@ Status CollectParameters(const T4File& t4, CacheFile& cache) {
 
 Result<CacheFile> CacheFile::Parse(std::string_view text) {
   TW_ASSIGN_OR_RETURN(const Json json, ParseComplete(text));
-  const auto has = [&](const char* name, bool list) {
-    return json.contains(name) && (list ? json[name].is_array() : json[name].is_object());
-  };
-  if (!json.is_object() || !has("tune_params_keys", true) || !has("tune_params", false) ||
-      !has("cache", false)) {
-    return InvalidArgument(
-        "no cachefile: expected the members tune_params_keys, tune_params and cache");
-  }
-  CacheFile file;
-  MemberReader members(json);
-  const Json* keys = members.Take("tune_params_keys");
-  const Json* values = members.Take("tune_params");
-  TW_ASSIGN_OR_RETURN(file.parameters, ParametersOf(*keys, *values));
-  for (const auto& [key, value] : members.Take("cache")->items()) {
-    Result<Entry> entry = EntryFrom(file, key, value);
-    if (!entry.ok()) return entry.status().WithContext("entry \"" + key + "\"");
-    file.entries.push_back(std::move(*entry));
-  }
-  file.header = members.Others();
-  return file;
-}
-
-Result<CacheFile> CacheFile::Load(const std::string& path) {
-  TW_ASSIGN_OR_RETURN(const std::string text, ReadMaybeGzip(path));
-  Result<CacheFile> file = Parse(text);
-  if (!file.ok()) return file.status().WithContext(path);
-  return file;
+  return CacheFileFrom(json);
 }
 
 std::string CacheFile::ToString() const {
@@ -315,6 +314,28 @@ Result<CacheFile> ToCacheFile(const T4File& t4) {
                              entry.empty() ? std::string() : DumpJson(entry)});
   }
   return cache;
+}
+
+Result<T4File> ParseT4OrCache(std::string_view text) {
+  TW_ASSIGN_OR_RETURN(const Json json, ParseComplete(text));
+  if (!IsCacheFile(json)) return T4File::From(json);
+  TW_ASSIGN_OR_RETURN(const CacheFile cache, CacheFileFrom(json));
+  return ToT4(cache);
+}
+
+Result<T4File> LoadT4OrCache(const std::string& path) {
+  TW_ASSIGN_OR_RETURN(const std::string text, ReadMaybeGzip(path));
+  Result<T4File> file = ParseT4OrCache(text);
+  if (!file.ok()) return file.status().WithContext(path);
+  return file;
+}
+
+std::string DeviceOfCache(const T4File& t4) {
+  const auto others = ParseJson(t4.others.empty() ? "{}" : t4.others);
+  if (!others.ok() || !others->contains(kHeader) || !(*others)[kHeader].is_object()) return {};
+  const Json& header = (*others)[kHeader];
+  const auto device = header.find("device_name");
+  return device != header.end() && device->is_string() ? device->get<std::string>() : std::string();
 }
 
 }  // namespace tilewright

@@ -25,7 +25,6 @@ struct CacheFile {
   /// Parses a file. The end may be missing, as while Kernel Tuner runs. Errors: kInvalidArgument
   /// with the position of a JSON error, or the key of the entry.
   static Result<CacheFile> Parse(std::string_view json);
-  static Result<CacheFile> Load(const std::string& path);
   std::string ToString() const;
   friend bool operator==(const CacheFile&, const CacheFile&) = default;
 };
@@ -37,5 +36,13 @@ Result<T4File> ToT4(const CacheFile& cache);
 /// made by ToT4, the result equals the first cachefile, except for the order of entries' members.
 /// Errors: kInvalidArgument for results with different parameters.
 Result<CacheFile> ToCacheFile(const T4File& t4);
+
+/// Parses a T4 file, or a cachefile, which ToT4 converts. Errors: those of the one that it is.
+Result<T4File> ParseT4OrCache(std::string_view json);
+/// Loads such a file, which may be compressed by gzip. Errors: those of reading and ParseT4OrCache,
+/// with the path.
+Result<T4File> LoadT4OrCache(const std::string& path);
+/// Returns the device that a cachefile states, after ToT4; empty for other files.
+std::string DeviceOfCache(const T4File& t4);
 
 }  // namespace tilewright

@@ -3,13 +3,11 @@
 
 #include "src/space/exchange/t4.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
 #include "src/base/json.h"
-#include "src/space/exchange/gzip.h"
 #include "src/space/exchange/json_members.h"
 #include "src/space/open/value_json.h"
 
@@ -67,7 +65,9 @@ Result<std::vector<T4Result::Duration>> DurationsFrom(const Json& json) {
   return durations;
 }
 
-Result<T4Result> ResultFrom(const Json& json) {
+}  // namespace
+
+Result<T4Result> T4ResultFrom(const Json& json) {
   if (!json.is_object()) return InvalidArgument("no object");
   T4Result result;
   MemberReader members(json);
@@ -110,7 +110,7 @@ Result<T4Result> ResultFrom(const Json& json) {
   return result;
 }
 
-Json ResultJson(const T4Result& result) {
+Json T4ResultJson(const T4Result& result) {
   Json json = Json::object();
   if (result.timestamp) json["timestamp"] = *result.timestamp;
   Json& configuration = json["configuration"] = Json::object();
@@ -132,15 +132,6 @@ Json ResultJson(const T4Result& result) {
   if (!result.objectives.empty()) json["objectives"] = result.objectives;
   AddMembers(json, result.others);
   return json;
-}
-
-}  // namespace
-
-std::string T4ResultText(const T4Result& result) { return DumpJson(ResultJson(result)); }
-
-Result<T4Result> ParseT4Result(std::string_view text) {
-  TW_ASSIGN_OR_RETURN(const Json json, ParseJson(text));
-  return ResultFrom(json);
 }
 
 std::optional<double> SecondsPerUnit(std::string_view unit) {
@@ -178,6 +169,10 @@ std::optional<double> T4Result::ObjectiveValue() const {
 
 Result<T4File> T4File::Parse(std::string_view text) {
   TW_ASSIGN_OR_RETURN(const Json json, ParseJson(text));
+  return From(json);
+}
+
+Result<T4File> T4File::From(const Json& json) {
   if (!json.is_object() || !json.contains("results") || !json["results"].is_array()) {
     return InvalidArgument("no T4 file: expected an object with a list \"results\"");
   }
@@ -186,7 +181,7 @@ Result<T4File> T4File::Parse(std::string_view text) {
   file.metadata = "{}";
   if (const Json* metadata = members.Take("metadata")) file.metadata = DumpJson(*metadata);
   for (const Json& item : *members.Take("results")) {
-    Result<T4Result> result = ResultFrom(item);
+    Result<T4Result> result = T4ResultFrom(item);
     if (!result.ok()) {
       return result.status().WithContext("result " + std::to_string(file.results.size() + 1));
     }
@@ -196,19 +191,14 @@ Result<T4File> T4File::Parse(std::string_view text) {
   return file;
 }
 
-Result<T4File> T4File::Load(const std::string& path) {
-  TW_ASSIGN_OR_RETURN(const std::string text, ReadMaybeGzip(path));
-  Result<T4File> file = Parse(text);
-  if (!file.ok()) return file.status().WithContext(path);
-  return file;
-}
+std::string T4File::ToString() const { return DumpJson(ToJson(), 1) + "\n"; }
 
-std::string T4File::ToString() const {
+Json T4File::ToJson() const {
   Json json = {{"metadata", *ParseJson(metadata)}};
   Json& list = json["results"] = Json::array();
-  for (const T4Result& result : results) list.push_back(ResultJson(result));
+  for (const T4Result& result : results) list.push_back(T4ResultJson(result));
   AddMembers(json, others);
-  return DumpJson(json, 1) + "\n";
+  return json;
 }
 
 double T4File::duration_unit_seconds() const {

@@ -48,9 +48,10 @@ struct T4Result {
   friend bool operator==(const T4Result&, const T4Result&) = default;
 };
 
-/// Formats one result as a JSON object, and parses it. Errors: kInvalidArgument naming the member.
-std::string T4ResultText(const T4Result& result);
-Result<T4Result> ParseT4Result(std::string_view json);
+/// Returns one result as a JSON object, and the result of one. Errors: kInvalidArgument naming the
+/// member.
+nlohmann::ordered_json T4ResultJson(const T4Result& result);
+Result<T4Result> T4ResultFrom(const nlohmann::ordered_json& json);
 
 /// Returns the seconds of a unit of time ("ms", "seconds", …); nullopt for another text.
 std::optional<double> SecondsPerUnit(std::string_view unit);
@@ -66,10 +67,9 @@ struct T4File {
   /// Parses a file. Errors: kInvalidArgument with the position of a JSON error, or the number of
   /// the result and its member.
   static Result<T4File> Parse(std::string_view json);
-  /// Loads a file, which may be compressed by gzip. Errors: those of reading and Parse, with the
-  /// path.
-  static Result<T4File> Load(const std::string& path);
+  static Result<T4File> From(const nlohmann::ordered_json& json);
   std::string ToString() const;
+  nlohmann::ordered_json ToJson() const;
   /// Returns the unit of durations in seconds; that of `metadata`, else 1.
   double duration_unit_seconds() const;
   friend bool operator==(const T4File&, const T4File&) = default;

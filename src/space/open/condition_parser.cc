@@ -10,8 +10,6 @@
 #include <string>
 #include <utility>
 
-#include "src/base/strings.h"
-
 namespace tilewright {
 namespace {
 

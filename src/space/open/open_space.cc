@@ -260,6 +260,19 @@ void OpenSpace::ChooseOrder() {
   pool_number_ = std::move(number);
 }
 
+bool OpenSpace::Substitute(int parameter, std::size_t value,
+                           const std::vector<ExpressionId>& conditions,
+                           std::vector<ExpressionId>& left) {
+  const auto p = Position(parameter);
+  for (const ExpressionId condition : conditions) {
+    const ExpressionId one = pool_.Substitute(condition, pool_number_[p],
+                                              static_cast<std::uint32_t>(value), values_[p][value]);
+    if (pool_.IsFalse(one)) return false;
+    if (!pool_.IsTrue(one)) left.push_back(one);
+  }
+  return true;
+}
+
 /// Returns false if the limit of work was reached.
 bool OpenSpace::ExpandLayer(const std::vector<std::vector<ExpressionId>>& states,
                             std::vector<std::vector<ExpressionId>>& next, Layer& layer) {
@@ -274,15 +287,7 @@ bool OpenSpace::ExpandLayer(const std::vector<std::vector<ExpressionId>>& states
                         pool_.substitutions() > kSubstitutionsPerExpression * kMaxExpressions;
       if (full) return false;
       state.clear();
-      bool dead = false;
-      for (ExpressionId condition : from) {
-        const ExpressionId left = pool_.Substitute(condition, pool_number_[Position(p)],
-                                                   static_cast<std::uint32_t>(v), values[v]);
-        dead = dead || pool_.IsFalse(left);
-        if (dead) break;
-        if (!pool_.IsTrue(left)) state.push_back(left);
-      }
-      if (dead) {
+      if (!Substitute(p, v, from, state)) {
         layer.children.push_back(kDead);
         continue;
       }

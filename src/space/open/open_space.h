@@ -119,6 +119,10 @@ class OpenSpace {
   Status BuildTable(Check& check);
   void ChooseOrder();
   void BuildLayers();
+  /// Sets a parameter to a value in conditions. left: gets those that are not decided by that.
+  /// Returns false if one cannot be fulfilled any more.
+  bool Substitute(int parameter, std::size_t value, const std::vector<ExpressionId>& conditions,
+                  std::vector<ExpressionId>& left);
   bool ExpandLayer(const std::vector<std::vector<ExpressionId>>& states,
                    std::vector<std::vector<ExpressionId>>& next, Layer& layer);
   void CountCompletions();

@@ -3,7 +3,6 @@
 // parameter are a JSON list or, as in the hub's files, a text with a list of Python.
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "src/base/json.h"

@@ -48,34 +48,21 @@ class OpenSpace::Search {
  private:
   End Assign(std::size_t depth, const std::vector<ExpressionId>& state, OpenConfig& config) {
     if (depth == space_.order_.size()) return End::kFound;
-    const auto p = static_cast<std::size_t>(space_.order_[depth]);
-    std::vector<std::int32_t> values(space_.values_[p].size());
+    const int p = space_.order_[depth];
+    std::vector<std::int32_t> values(space_.values_[static_cast<std::size_t>(p)].size());
     std::iota(values.begin(), values.end(), 0);
     for (std::size_t i = values.size(); i > 1; --i) {
       std::swap(values[i - 1], values[random_.Below(i)]);
     }
     for (const std::int32_t v : values) {
       if (--left_ < 0 || space_.pool_.size() > last_ + kMaxSearchExpressions) return End::kLimit;
-      config[p] = v;
+      config[static_cast<std::size_t>(p)] = v;
       std::vector<ExpressionId> next;
-      if (!Substitute(p, v, state, next)) continue;
+      if (!space_.Substitute(p, static_cast<std::size_t>(v), state, next)) continue;
       const End end = Assign(depth + 1, next, config);
       if (end != End::kNone) return end;
     }
     return End::kNone;
-  }
-
-  /// Returns false if a condition cannot be fulfilled any more.
-  bool Substitute(std::size_t p, std::int32_t v, const std::vector<ExpressionId>& state,
-                  std::vector<ExpressionId>& next) {
-    const auto number = static_cast<std::uint32_t>(v);
-    for (const ExpressionId condition : state) {
-      const ExpressionId one = space_.pool_.Substitute(condition, space_.pool_number_[p], number,
-                                                       space_.values_[p][number]);
-      if (space_.pool_.IsFalse(one)) return false;
-      if (!space_.pool_.IsTrue(one)) next.push_back(one);
-    }
-    return true;
   }
 
   OpenSpace& space_;

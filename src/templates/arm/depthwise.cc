@@ -91,12 +91,10 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
   if (s.HasStage("pad")) s.ComputeInline(s.Stage("pad"));
-  if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
-  const StageId result = s.Stage(s.HasStage("output") ? "output" : "reduce");
+  const StageId result = InlineIntoResult(s);
   ScheduleSums(s, s.Stage("sums"), s.Stage("pack"), config, target);
   ScheduleFlat(s, result, kNeonLanes, target, 1, AcrossAxis(s.stage(result).op, kNeonLanes));
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

@@ -96,16 +96,14 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
   const StageId pack = s.Stage("pack"), sums = s.Stage("sums");
-  const StageId result = s.Stage(s.HasStage("output") ? "output" : "reduce");
-  if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
+  const StageId result = InlineIntoResult(s);
   if (s.HasStage("pad")) s.ComputeInline(s.Stage("pad"));
   ScheduleFlat(s, pack, kNeonLanes, target);
   const LoopId block = ScheduleResult(s, result, config, target);
   s.SetScope(sums, Scope::kLocal);
   s.ComputeAt(sums, result, block);
   ScheduleBlockSums(s, sums, config);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ void ScheduleProducts(Schedule& s, StageId result, LoopId channels, const Config
       s.Split(products, s.SpatialAxis(products, 3), config.Factors("tile_p")[1], Tail::kPeel);
   const auto [step, c] =
       s.Split(products, s.ReductionAxis(products, 0), config.Factors("tile_c")[1], Tail::kPeel);
-  const auto& words = std::get<std::vector<std::string>>(config.Find("ann_spatial")->value);
+  const auto& words = config.Words("ann_spatial");
   const bool vector_of_channels = words[0] == "vec";
   s.Reorder(products, vector_of_channels ? std::vector<LoopId>{e, f, block, step, c, tile, k}
                                          : std::vector<LoopId>{e, f, block, step, k, c, tile});
@@ -106,8 +106,7 @@ void ScheduleProducts(Schedule& s, StageId result, LoopId channels, const Config
   };
   annotate(k, words[0], config.Factors("tile_k")[1]);
   annotate(tile, words[1], config.Factors("tile_p")[1]);
-  annotate(c, std::get<std::vector<std::string>>(config.Find("ann_reduce")->value)[0],
-           config.Factors("tile_c")[1]);
+  annotate(c, config.Words("ann_reduce")[0], config.Factors("tile_c")[1]);
 }
 
 /// Keeps a tile of one channel in registers.
@@ -121,8 +120,7 @@ void KeepPrivate(Schedule& s, StageId stage, StageId result, LoopId loop, int fi
 void ScheduleResult(Schedule& s, const Config& config, const Target& target) {
   const StageId columns = s.Stage("columns");
   const StageId sums = s.CacheRead("products", Scope::kLocal, columns);
-  const StageId result = s.Stage(s.HasStage("output") ? "output" : "reduce");
-  if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
+  const StageId result = InlineIntoResult(s);
   const auto [block, channel] =
       s.Split(result, s.SpatialAxis(result, 1), config.Factors("tile_k")[1], Tail::kPeel);
   const auto [row, i] = s.Split(result, s.SpatialAxis(result, 2), kTile);
@@ -149,8 +147,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   Schedule s(std::move(compute));
   ScheduleData(s, target);
   ScheduleResult(s, config, target);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

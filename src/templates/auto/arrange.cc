@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "src/base/math.h"
-#include "src/ir/simplify.h"
 #include "src/ir/visit.h"
 #include "src/templates/auto/contraction.h"
 

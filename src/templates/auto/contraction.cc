@@ -15,12 +15,6 @@
 namespace tilewright {
 namespace {
 
-bool MentionsVar(const Expr& expr, const Expr& var) {
-  bool mentions = false;
-  ForEachNode(expr, [&](const Expr& node) { mentions = mentions || node.Same(var); });
-  return mentions;
-}
-
 double WorkOfStage(const ComputeOp& op) {
   double work = 1;
   for (const Axis& axis : op.axes) work *= static_cast<double>(axis.extent);
@@ -56,7 +50,7 @@ Contraction::Operand OperandOf(const Contraction& c, const ExprNode& load,
   operand.buffer = load.buffer;
   for (const Axis& axis : op.axes) {
     operand.has_axis.push_back(std::ranges::any_of(
-        load.args, [&](const Expr& index) { return MentionsVar(index, axis.var); }));
+        load.args, [&](const Expr& index) { return Contains(index, axis.var); }));
   }
   const auto& inputs = c.compute.inputs;
   const auto input = std::ranges::find(inputs, load.buffer);
@@ -68,7 +62,7 @@ Contraction::Operand OperandOf(const Contraction& c, const ExprNode& load,
     int found = -1;
     for (std::size_t d = 0; d < load.args.size(); ++d) {
       const Expr& var = op.axes[static_cast<std::size_t>(axis)].var;
-      if (!MentionsVar(load.args[d], var)) continue;
+      if (!Contains(load.args[d], var)) continue;
       found = load.args[d].Same(var) && found == -1 ? static_cast<int>(d) : -2;
     }
     return std::max(found, -1);
@@ -94,7 +88,7 @@ std::vector<int> RowAxesOf(const Contraction& c, const std::vector<const ExprNod
     if (i == c.vector_axis || c.extent(i) == 1) continue;
     const bool reused = std::ranges::any_of(loads, [&](const ExprNode* load) {
       return std::ranges::none_of(load->args, [&](const Expr& index) {
-        return MentionsVar(index, op.axes[static_cast<std::size_t>(i)].var);
+        return Contains(index, op.axes[static_cast<std::size_t>(i)].var);
       });
     });
     if (reused) axes.emplace_back(-i, i);

@@ -4,7 +4,6 @@
 #include "src/target/device.h"
 #include "src/templates/auto/rules.h"
 #include "src/templates/auto/templates.h"
-#include "src/templates/space_values.h"
 
 namespace tilewright {
 

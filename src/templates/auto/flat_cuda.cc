@@ -5,7 +5,6 @@
 #include "src/templates/auto/grid_stages.h"
 #include "src/templates/auto/rules.h"
 #include "src/templates/auto/templates.h"
-#include "src/templates/cuda/block_tiles.h"
 #include "src/templates/limits.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
@@ -82,8 +81,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
     InlineElementwise(schedule);
     DistributeStages(schedule, {}, choices);
   }
-  TW_RETURN_IF_ERROR(schedule.status());
-  return Kernel{std::move(schedule), KernelLayouts(), std::move(arranged)};
+  return FinishKernel(std::move(schedule), {}, std::move(arranged));
 }
 
 }  // namespace

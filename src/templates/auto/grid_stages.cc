@@ -311,20 +311,12 @@ std::optional<Schedule> RowsInBlocks(Schedule s, int inside, const GridChoices& 
 bool HasUniformConditions(const ComputeOp& op) {
   if (op.axes.empty()) return true;
   const Expr& lane = op.axes.back().var;
-  bool alike = true;
-  ForEachNode(op.body, [&](const Expr& node) {
-    if (node->kind != ExprKind::kSelect) return;
-    bool reads = false, differs = false;
-    for (std::size_t arm = 1; arm < node->args.size(); ++arm) {
-      ForEachNode(node->args[arm],
-                  [&](const Expr& part) { reads = reads || part->kind == ExprKind::kLoad; });
-    }
-    ForEachNode(node->args[0], [&](const Expr& part) {
-      differs = differs || part->kind == ExprKind::kLoad || part.Same(lane);
-    });
-    alike = alike && !(reads && differs);
+  const auto loads = [](const Expr& expr) { return HasKind(expr, ExprKind::kLoad); };
+  return !AnyNode(op.body, [&](const Expr& node) {
+    if (node->kind != ExprKind::kSelect) return false;
+    const bool differs = loads(node->args[0]) || Contains(node->args[0], lane);
+    return differs && (loads(node->args[1]) || loads(node->args[2]));
   });
-  return alike;
 }
 
 void DistributeStages(Schedule& s, const std::vector<StageId>& done, const GridChoices& choices) {

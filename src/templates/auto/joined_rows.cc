@@ -18,12 +18,6 @@ namespace {
 constexpr std::int64_t kLongestTaps = 7;  // steps of a window along one axis
 constexpr std::int64_t kMaxTaps = 49;
 
-bool IsMentioned(const Expr& expr, const Expr& var) {
-  bool mentions = false;
-  ForEachNode(expr, [&](const Expr& node) { mentions = mentions || node.Same(var); });
-  return mentions;
-}
-
 /// Returns the rest of an index that contains `var` once and is otherwise a sum of reduced axes.
 std::optional<Expr> TapsOf(const Expr& index, const Expr& var, const std::vector<Axis>& reduced) {
   LinearForm form = LinearForm::Of(index, Ranges());
@@ -108,9 +102,8 @@ class RowJoiner {
   bool TakeLoad(const ComputeOp& main, const ExprNode& load) {
     bool nested = false, mentions = false;
     for (const Expr& index : load.args) {
-      mentions = mentions || IsMentioned(index, y_.var) || IsMentioned(index, x_.var);
-      ForEachNode(index,
-                  [&](const Expr& node) { nested = nested || node->kind == ExprKind::kLoad; });
+      mentions = mentions || Contains(index, y_.var) || Contains(index, x_.var);
+      nested = nested || HasKind(index, ExprKind::kLoad);
     }
     if (nested) return false;
     if (!mentions) return true;
@@ -118,7 +111,7 @@ class RowJoiner {
     if (rank < 2) return false;
     // Positions are the last two indices only.
     for (std::size_t d = 0; d + 2 < rank; ++d) {
-      if (IsMentioned(load.args[d], y_.var) || IsMentioned(load.args[d], x_.var)) return false;
+      if (Contains(load.args[d], y_.var) || Contains(load.args[d], x_.var)) return false;
     }
     const auto rows = TapsOf(load.args[rank - 2], y_.var, main.reduce_axes);
     const auto columns = TapsOf(load.args[rank - 1], x_.var, main.reduce_axes);
@@ -126,8 +119,8 @@ class RowJoiner {
     // Every other axis has a separate image.
     for (std::size_t a = 0; a + 2 < main.axes.size(); ++a) {
       const Expr& var = main.axes[a].var;
-      const bool read = std::ranges::any_of(
-          load.args, [&](const Expr& index) { return IsMentioned(index, var); });
+      const bool read =
+          std::ranges::any_of(load.args, [&](const Expr& index) { return Contains(index, var); });
       if (!read && main.axes[a].extent > 1) return false;
     }
     const std::int64_t row = load.buffer->shape[rank - 1];
@@ -139,7 +132,7 @@ class RowJoiner {
     std::int64_t taps = 1;
     for (std::size_t r = 0; r < main.reduce_axes.size(); ++r) {
       const Axis& axis = main.reduce_axes[r];
-      if (!IsMentioned(*rows, axis.var) && !IsMentioned(*columns, axis.var)) continue;
+      if (!Contains(*rows, axis.var) && !Contains(*columns, axis.var)) continue;
       taps *= axis.extent;
       if (axis.extent > kLongestTaps || taps > kMaxTaps) return false;
       const int number = static_cast<int>(r);
@@ -261,15 +254,9 @@ class RowJoiner {
 
   /// Number of stages that read a buffer.
   int Readers(const Buffer& buffer) const {
-    int readers = 0;
-    for (const ComputeOp& reader : found_.compute.stages) {
-      bool reads = false;
-      ForEachNode(reader.body, [&](const Expr& node) {
-        reads = reads || (node->kind == ExprKind::kLoad && node->buffer == buffer);
-      });
-      readers += reads ? 1 : 0;
-    }
-    return readers;
+    return static_cast<int>(std::ranges::count_if(
+        found_.compute.stages,
+        [&](const ComputeOp& reader) { return LoadsFrom(reader.body, buffer); }));
   }
 
   /// Drops stages that only computed an image whose rows were not joined.

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,21 +54,15 @@ struct GridProduct {
   Misfit misfit = Misfit::kDevice;      ///< without mma: that of the instruction that came closest
 };
 
-bool IsPartOf(const Expr& var, const Expr& expr) {
-  bool found = false;
-  ForEachNode(expr, [&](const Expr& node) { found = found || node.Same(var); });
-  return found;
-}
-
 bool IsIndexedBy(const ExprNode& load, const Expr& var) {
-  return std::ranges::any_of(load.args, [&](const Expr& index) { return IsPartOf(var, index); });
+  return std::ranges::any_of(load.args, [&](const Expr& index) { return Contains(index, var); });
 }
 
 /// Returns the dimension whose index is the variable alone, if no other index contains it; else -1.
 int DimensionOf(const ExprNode& load, const Expr& var) {
   int found = -1;
   for (std::size_t d = 0; d < load.args.size(); ++d) {
-    if (!IsPartOf(var, load.args[d])) continue;
+    if (!Contains(load.args[d], var)) continue;
     if (found >= 0 || !load.args[d].Same(var)) return -1;
     found = static_cast<int>(d);
   }
@@ -141,11 +134,11 @@ bool IsLinearAlong(const ComputeOp& op, const ExprNode& load, const Expr& var) {
   for (const Axis& axis : op.axes) ranges.Set(axis.var, {0, axis.extent - 1});
   for (const Axis& axis : op.reduce_axes) ranges.Set(axis.var, {0, axis.extent - 1});
   return std::ranges::all_of(load.args, [&](const Expr& index) {
-    if (!IsPartOf(var, index)) return true;
+    if (!Contains(index, var)) return true;
     if (index.dtype() != kInt64) return false;
     const LinearForm form = LinearForm::Of(index, ranges);
     return std::ranges::all_of(form.terms, [&](const LinearForm::Term& term) {
-      return term.atom.Same(var) || !IsPartOf(var, term.atom);
+      return term.atom.Same(var) || !Contains(term.atom, var);
     });
   });
 }
@@ -156,10 +149,10 @@ Result<GridProduct> FindGridProduct(const Workload& w, const Target& target) {
   GridProduct product;
   product.contraction = std::move(found);
   const Contraction& c = product.contraction;
-  bool typed = false, padded = false;
-  ForEachNode(c.op().body,
-              [&](const Expr& node) { padded = padded || node->kind == ExprKind::kSelect; });
-  if (padded) return Unsupported("a condition in the products, expected it in a stage before them");
+  if (HasKind(c.op().body, ExprKind::kSelect)) {
+    return Unsupported("a condition in the products, expected it in a stage before them");
+  }
+  bool typed = false;
   for (const MmaIntrinsic& mma : MmaIntrinsics()) {
     if (mma.operand == kFloat32 && !AllowsTf32(target)) continue;
     const auto operands = MatchProducts(c.op(), *TypesOfIntrinsic(mma.name));
@@ -268,8 +261,7 @@ Result<Kernel> ScheduleGridProduct(const GridProduct& product, const Target& tar
   stages.grid_along_x = products > LaunchLimits().grid[2];
   ScheduleMmaProduct(s, *product.mma, stages, config);
   DistributeStages(s, {writer}, {.row_threads = 32});
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts(), std::move(arranged)};
+  return FinishKernel(std::move(s), {}, std::move(arranged));
 }
 
 std::string Refuses(const Workload& w, const Target& target) {

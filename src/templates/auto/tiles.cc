@@ -376,11 +376,7 @@ Result<ConfigSpace> TilesSpace(const TilesPlan& plan) {
   knobs.push_back(Knob::Other("unroll", {1, 2, 4, 8, 16}));
   if (HasWindow(c)) knobs.push_back(Knob::Bool("window", {true, false}));
   if (MakesOperand(c)) {
-    std::vector<KnobValue> operands;
-    for (const char* place : {kMadeBefore, kMadeInTile, kMadeInline}) {
-      operands.emplace_back().value = std::string(place);
-    }
-    knobs.push_back(Knob::Candidates("operands", KnobKind::kOther, std::move(operands)));
+    knobs.push_back(Knob::Words("operands", {kMadeBefore, kMadeInTile, kMadeInline}));
   }
   if (HasConstant(plan.contractions)) knobs.push_back(Knob::Bool("pack", {true, false}));
   return MakeSpace(std::move(knobs));
@@ -388,8 +384,7 @@ Result<ConfigSpace> TilesSpace(const TilesPlan& plan) {
 
 std::string Refuses(const Workload& w, const Target& target) {
   if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
-  const auto plan = PlanTiles(w, target);
-  return plan.ok() ? "" : plan.status().message();
+  return PlanTiles(w, target).status().message();
 }
 
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
@@ -470,8 +465,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
     if (stage.attach != Schedule::Attach::kRoot) continue;
     ScheduleFlat(s, id, lanes, target, 1, AcrossAxis(stage.op, lanes));
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts, std::move(arranged)};
+  return FinishKernel(std::move(s), layouts, std::move(arranged));
 }
 
 }  // namespace

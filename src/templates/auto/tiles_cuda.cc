@@ -270,8 +270,7 @@ Result<Kernel> ScheduleGrid(const GridContraction& grid, const Target& target,
     }
   }
   DistributeStages(s, {writer}, {.row_threads = 32});
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts(), {"contraction"}};
+  return FinishKernel(std::move(s), {}, {"contraction"});
 }
 
 /// Threads and sums of a thread along an axis.

@@ -157,13 +157,9 @@ Result<ConfigSpace> WindowsSpace(const WindowsPlan& plan) {
   for (std::int64_t rows = plan.windows.height; rows > 1; rows = CeilDiv(rows, 2)) {
     bands.push_back(rows);
   }
-  std::vector<KnobValue> pictures;
-  for (const char* place : {kPictureNear, kPictureBefore, kPictureInline}) {
-    pictures.emplace_back().value = std::string(place);
-  }
   return MakeSpace({Knob::Candidates("tile", KnobKind::kOther, std::move(tiles)),
                     Knob::Other("band", std::move(bands)),
-                    Knob::Candidates("picture", KnobKind::kOther, std::move(pictures)),
+                    Knob::Words("picture", {kPictureNear, kPictureBefore, kPictureInline}),
                     Knob::Bool("write_out", {true, false}),
                     Knob::Bool("turn_windows", {false, true})});
 }
@@ -277,8 +273,7 @@ std::optional<RowTile> InlineTile(const WindowsPlan& plan, const Workload& w, co
 
 std::string Refuses(const Workload& w, const Target& target) {
   if (std::string why = RefusesAnyExpression(w, target); !why.empty()) return why;
-  const auto plan = PlanWindows(w, target);
-  return plan.ok() ? "" : plan.status().message();
+  return PlanWindows(w, target).status().message();
 }
 
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
@@ -326,7 +321,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
   for (int number : windows.pictures) {
     pictures.push_back(s.Stage(windows.compute.stages[static_cast<std::size_t>(number)].name));
   }
-  const std::string& place = std::get<std::string>(config.Find("picture")->value);
+  const std::string& place = config.Word("picture");
   std::vector<StageId> kept = {copy};
   if (place == kPictureInline) {
     if (tile.joined) return InvalidArgument("the picture is joined, expected not inline");
@@ -368,8 +363,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue&, const Target& target,
     if (own || s.stage(id).attach != Schedule::Attach::kRoot) continue;
     ScheduleFlat(s, id, lanes, target, 1, AcrossAxis(s.stage(id).op, lanes));
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts(), {tile.joined ? "windows" : "rows_of_windows"}};
+  return FinishKernel(std::move(s), {}, {tile.joined ? "windows" : "rows_of_windows"});
 }
 
 }  // namespace

@@ -101,8 +101,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   if (tiled.index >= 0) s.Unroll(sum, s.SpatialAxis(sum, vector_axis - 1));
   if (lanes > 1) s.Vectorize(sum, s.SpatialAxis(sum, vector_axis));
   if (stages.has_pad) ScheduleFlat(s, stages.pad, std::max<std::int64_t>(lanes, 1), target);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 // group are copied next to each other, for all rows: converted, transposed if the memory has rows
 // of K, and in pairs for the dot products of the target.
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,15 +54,11 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const ColumnsPlan& plan) {
-  std::vector<KnobValue> tiles;
-  for (MatmulTile& tile : MatmulTiles(plan.sizes.m, plan.blocks, plan.registers)) {
-    tiles.emplace_back().value = std::move(tile);
-  }
   std::vector<std::int64_t> copied = {1};
   if (plan.adjacent) copied = {0, 1};
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
-                    Knob::Other("k_unroll", {1, 2, 4, 8, 16}),
-                    Knob::Other("copied", std::move(copied))});
+  return MakeSpace(
+      {Knob::Lists("register_tile", MatmulTiles(plan.sizes.m, plan.blocks, plan.registers)),
+       Knob::Other("k_unroll", {1, 2, 4, 8, 16}), Knob::Other("copied", std::move(copied))});
 }
 
 std::string Refuses(const Workload& w, const Target& target) {
@@ -78,8 +73,7 @@ std::string Refuses(const Workload& w, const Target& target) {
   if (w.kernel_layout == "BNK" && w.data.shape[1] >= kFewRows) {
     return "only fewer than 8 rows, or columns that are adjacent in memory";
   }
-  const auto plan = MakeColumnsPlan(w, target);
-  return plan.ok() ? "" : plan.status().message();
+  return MakeColumnsPlan(w, target).status().message();
 }
 
 Result<Config> DefaultConfig(const Workload& w, const Target& target) {
@@ -114,9 +108,9 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   const BatchedTiles tiles = ScheduleBatchedProduct(s, stages, config, target, plan.lanes, dot);
   if (copied) ScheduleColumns(s, s.Stage("columns"), result, tiles.outer, plan.lanes);
   if (stages.has_pad) ScheduleData(s, stages.pad, result, tiles.rows, plan.lanes);
-  TW_RETURN_IF_ERROR(s.status());
-  if (!copied) return Kernel{std::move(s), KernelLayouts()};
-  return Kernel{std::move(s), KernelLayouts(), {"copied_columns"}};
+  std::vector<std::string> arranged;
+  if (copied) arranged.emplace_back("copied_columns");
+  return FinishKernel(std::move(s), {}, std::move(arranged));
 }
 
 /// Rows along K in whole vectors are summed in parts (batch_matmul.x86), without transposing them.

@@ -1,7 +1,5 @@
 #include "src/templates/cpu/templates.h"
 
-#include <vector>
-
 #include "src/base/math.h"
 #include "src/target/cpu.h"
 #include "src/templates/matmul_tile.h"
@@ -40,12 +38,9 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const Sizes& sizes) {
-  std::vector<KnobValue> tiles;
-  for (MatmulTile& tile : MatmulTiles(sizes.rows, sizes.blocks, sizes.registers)) {
-    tiles.emplace_back().value = std::move(tile);
-  }
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
-                    Knob::Other("k_unroll", {1, 2, 4, 8, 16})});
+  return MakeSpace(
+      {Knob::Lists("register_tile", MatmulTiles(sizes.rows, sizes.blocks, sizes.registers)),
+       Knob::Other("k_unroll", {1, 2, 4, 8, 16})});
 }
 
 std::string RefusesShape(const Workload& w) {
@@ -99,8 +94,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
       ScheduleBatchedProduct(s, stages, config, target, sizes.lanes, pairs ? "dot2.bf16" : "");
 
   ScheduleColumns(s, columns, result, tiles.outer, sizes.lanes);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts(), {"turned_columns"}};
+  return FinishKernel(std::move(s), {}, {"turned_columns"});
 }
 
 Result<Kernel> ApplyInt8(const Workload& w, const Epilogue& epilogue, const Target& target,
@@ -118,8 +112,7 @@ Result<Kernel> ApplyInt8(const Workload& w, const Epilogue& epilogue, const Targ
   const BatchedTiles tiles = ScheduleBatchedProduct(s, stages, config, target, sizes.lanes,
                                                     std::string(DotOfBytes(w, features)));
   ScheduleColumnsOfBytes(s, s.Stage("columns"), result, tiles.outer);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts, {"turned_columns"}};
+  return FinishKernel(std::move(s), layouts, {"turned_columns"});
 }
 
 }  // namespace

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "src/base/math.h"
-#include "src/schedule/lower/lower.h"
 #include "src/templates/cpu/conv_nest.h"
 #include "src/templates/cpu/dot_choice.h"
+#include "src/templates/limits.h"
 #include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
@@ -30,7 +30,6 @@ namespace {
 
 /// More products than this in one unrolled body make code that no longer fits the instruction
 /// cache and takes long to compile.
-constexpr std::int64_t kMaxUnrolledProducts = 512;
 /// Fewer accumulators than this leave the two multiply-add units waiting for their own results.
 constexpr std::int64_t kMinAccumulators = 8;
 
@@ -229,20 +228,13 @@ std::vector<std::int64_t> IcUnrolls(const Plan& plan) {
   return unrolls;
 }
 
-Knob TileKnob(const Plan& plan) {
-  std::vector<KnobValue> values;
-  for (Tile& tile : RegisterTiles(plan)) values.emplace_back().value = std::move(tile);
-  return Knob::Candidates("register_tile", KnobKind::kOther, std::move(values));
-}
-
 Knob PadKnob(const Plan& plan) {
   const bool converts = plan.layouts.shift_data || plan.layouts.multiply_dtype.has_value();
-  std::vector<KnobValue> values;
-  values.emplace_back().value = std::string("copy");
-  if (plan.padded || converts) values.emplace_back().value = std::string("rows");
+  std::vector<std::string> words = {"copy"};
+  if (plan.padded || converts) words.emplace_back("rows");
   // Data that are converted have to be stored.
-  if (plan.padded && !converts) values.emplace_back().value = std::string("skip");
-  return Knob::Candidates("pad", KnobKind::kOther, std::move(values));
+  if (plan.padded && !converts) words.emplace_back("skip");
+  return Knob::Words("pad", std::move(words));
 }
 
 constexpr KnobDoc kKnobs[] = {
@@ -268,8 +260,8 @@ constexpr KnobDoc kKnobs[] = {
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   const bool columns = plan.shape.s > 1;
   return MakeSpace(
-      {TileKnob(plan), Knob::Other("pass_tiles", PassTiles(plan)),
-       Knob::Other("ic_unroll", IcUnrolls(plan)),
+      {Knob::Lists("register_tile", RegisterTiles(plan)),
+       Knob::Other("pass_tiles", PassTiles(plan)), Knob::Other("ic_unroll", IcUnrolls(plan)),
        Knob::Bool("unroll_kw", columns ? std::vector{false, true} : std::vector{false}),
        Knob::Bool("channels_first", {false, true}), PadKnob(plan)});
 }
@@ -309,10 +301,6 @@ Result<Config> DefaultOf(const Plan& plan) {
                               {"unroll_kw", KnobValue{false}},
                               {"channels_first", KnobValue{true}},
                               {"pad", pad}});
-}
-
-PadPlace PlaceOf(const std::string& word) {
-  return word == "rows" ? PadPlace::kRows : word == "skip" ? PadPlace::kInline : PadPlace::kWhole;
 }
 
 /// Bytes of the data that one pass reads, if they are copied for it.
@@ -365,28 +353,21 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Workload&, const Epilogue& epil
   nest.unroll_kw = config.Integer("unroll_kw") != 0;
   nest.channels_first = config.Integer("channels_first") != 0;
   nest.dot = plan.dot;
-  nest.pad = PlaceOf(std::get<std::string>(config.Find("pad")->value));
+  nest.pad = PadPlaceOf(config.Word("pad"));
   nest.weight_distance = WeightDistance(plan, nest);
   // If the padding is inlined, the tiles at both edges are separate code with kw unrolled.
   const std::int64_t copies =
       (nest.unroll_kw ? plan.shape.s : 1) + (nest.pad == PadPlace::kInline ? 2 * plan.shape.s : 0);
   const std::int64_t products = Product(tile) * nest.ic_unroll * copies;
-  if (products > kMaxUnrolledProducts) {
-    return InvalidArgument("unrolled body of " + std::to_string(products) +
-                           " products, expected at most " + std::to_string(kMaxUnrolledProducts));
-  }
-  if (const std::int64_t bytes =
-          PassBytes(plan, nest) + Product(tile) * plan.lanes * plan.workload.out_dtype.bytes();
-      nest.pad == PadPlace::kRows && bytes > LowerLimits().max_local_bytes) {
-    return InvalidArgument("local buffers of " + std::to_string(bytes) +
-                           " bytes per pass, expected at most " +
-                           std::to_string(LowerLimits().max_local_bytes));
+  TW_RETURN_IF_ERROR(CheckUnrolledProducts(products));
+  if (nest.pad == PadPlace::kRows) {
+    const std::int64_t sums = Product(tile) * plan.lanes * plan.workload.out_dtype.bytes();
+    TW_RETURN_IF_ERROR(CheckPassBytes(PassBytes(plan, nest) + sums));
   }
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(plan.workload, epilogue, plan.layouts));
   Schedule schedule(std::move(compute));
   ScheduleConvNest(schedule, nest, plan.lanes, target);
-  TW_RETURN_IF_ERROR(schedule.status());
-  return Kernel{std::move(schedule), plan.layouts};
+  return FinishKernel(std::move(schedule), plan.layouts);
 }
 
 /// Whether blocks of channels are whole groups or parts of one, of data and result alike.

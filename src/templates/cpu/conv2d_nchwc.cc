@@ -79,8 +79,7 @@ Result<Kernel> ApplyNest(const Workload& w, const Epilogue& epilogue, const Targ
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule schedule(std::move(compute));
   ScheduleConvNest(schedule, nest, lanes, target);
-  TW_RETURN_IF_ERROR(schedule.status());
-  return Kernel{std::move(schedule), layouts};
+  return FinishKernel(std::move(schedule), layouts);
 }
 
 void SetLastKnob(const ConvShape& s, const Config& config, ConvNest& nest) {
@@ -242,8 +241,7 @@ Result<Kernel> ApplyDepthwise(const Workload& w, const Epilogue& epilogue, const
   nest.unroll_kh = false;
   nest.unroll_kw = config.Integer("unroll_kw") != 0;
   ScheduleDepthwiseNest(schedule, nest, lanes, target);
-  TW_RETURN_IF_ERROR(schedule.status());
-  return Kernel{std::move(schedule), layouts};
+  return FinishKernel(std::move(schedule), layouts);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "src/base/math.h"
 #include "src/target/cpu.h"
+#include "src/templates/limits.h"
 #include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
@@ -21,8 +22,6 @@
 namespace tilewright {
 namespace conv2d_pixels_cpu {
 namespace {
-
-constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile time
 
 struct Plan {
   ConvShape shape;
@@ -116,11 +115,8 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
-  std::vector<KnobValue> tiles;
-  for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
   return MakeSpace(
-      {Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
-       Knob::Other("ic_unroll", IcUnrolls(plan)),
+      {Knob::Lists("register_tile", RegisterTiles(plan)), Knob::Other("ic_unroll", IcUnrolls(plan)),
        Knob::Bool("unroll_kw", plan.shape.s > 1 ? std::vector{false, true} : std::vector{false}),
        Knob::Bool("pixels_first", {false, true})});
 }
@@ -187,10 +183,7 @@ Result<Kernel> ApplyPixels(const Workload& w, const Epilogue& epilogue, const Ta
   const std::int64_t ic_unroll = config.Integer("ic_unroll");
   const bool unroll_kw = config.Integer("unroll_kw") != 0;
   const std::int64_t products = Product(tile) * ic_unroll * (unroll_kw ? plan.shape.s : 1);
-  if (products > kMaxUnrolledProducts) {
-    return InvalidArgument("unrolled body of " + std::to_string(products) +
-                           " products, expected at most " + std::to_string(kMaxUnrolledProducts));
-  }
+  TW_RETURN_IF_ERROR(CheckUnrolledProducts(products));
   KernelLayouts layouts;
   layouts.data = "NCHW";
   layouts.output = axes.shuffled ? "N" + std::to_string(plan.group_channels) + "cCHW" : "NCHW";
@@ -203,8 +196,7 @@ Result<Kernel> ApplyPixels(const Workload& w, const Epilogue& epilogue, const Ta
   s.ComputeAt(stages.sum, stages.result, innermost);
   ScheduleSum(s, stages.sum, plan, axes, ic_unroll, unroll_kw);
   if (stages.has_pad) ScheduleFlat(s, stages.pad, plan.lanes, target);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 std::string Refuses(const Workload& w, const Target& target) {

@@ -70,21 +70,15 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const WinogradPlan& plan) {
-  std::vector<KnobValue> tiles;
-  for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
   std::vector<std::int64_t> unrolls;
   for (std::int64_t u = 1; u <= std::min(kMaxUnrolled, plan.ic_step / (plan.whole ? 2 : 1)); u *= 2)
     unrolls.push_back(u);
-  std::vector<KnobValue> data;  // transformed as a whole first, or by rows of tiles
-  data.emplace_back().value = std::string("all");
-  if (RowBytes(plan, TileSizes(plan).back()) <= kMaxRowBytes) {
-    data.emplace_back().value = std::string("rows");
-  }
-  return MakeSpace({Knob::Other("tile", TileSizes(plan)),
-                    Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
-                    Knob::Other("ic_unroll", std::move(unrolls)),
-                    Knob::Bool("channels_first", {true, false}),
-                    Knob::Candidates("data", KnobKind::kOther, std::move(data))});
+  std::vector<std::string> data = {"all"};  // transformed first, or by rows of tiles
+  if (RowBytes(plan, TileSizes(plan).back()) <= kMaxRowBytes) data.emplace_back("rows");
+  return MakeSpace(
+      {Knob::Other("tile", TileSizes(plan)), Knob::Lists("register_tile", RegisterTiles(plan)),
+       Knob::Other("ic_unroll", std::move(unrolls)), Knob::Bool("channels_first", {true, false}),
+       Knob::Words("data", std::move(data))});
 }
 
 /// Returns the tile with the fewest cycles. Sums are in registers; the more there are, the fewer
@@ -278,13 +272,12 @@ Result<Kernel> ApplyPlan(const WinogradPlan& plan, const Workload& w, const Epil
                          const Target& target, const Config& config) {
   const std::int64_t m = config.Integer("tile");
   const Tile& tile = config.Factors("register_tile");
-  const bool by_rows = std::get<std::string>(config.Find("data")->value) == "rows";
+  const bool by_rows = config.Word("data") == "rows";
   TW_RETURN_IF_ERROR(CheckConfig(plan, m, tile, by_rows));
   const KernelLayouts layouts = FormOf(plan, w, m);
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
-  const StageId result = s.HasStage("output") ? s.Stage("output") : s.Stage("reduce");
-  if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
+  const StageId result = InlineIntoResult(s);
   const Nest nest = MakeNest(s, result, m, tile, by_rows);
   std::vector<LoopId> outer = nest.image_rows;
   const bool channels_first = config.Integer("channels_first") != 0;
@@ -310,8 +303,7 @@ Result<Kernel> ApplyPlan(const WinogradPlan& plan, const Workload& w, const Epil
   ScheduleProducts(s, result, pass, plan.lanes / plan.ic_step, config.Integer("ic_unroll"),
                    plan.whole);
   ScheduleData(s, place, plan.masks, target);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 std::string RefusesFloat(const Workload& w, const Target& target) {

@@ -86,6 +86,10 @@ void ScheduleSum(Schedule& s, StageId sum, const ConvNest& nest) {
 }  // namespace
 }  // namespace conv_nest_cpu
 
+PadPlace PadPlaceOf(std::string_view word) {
+  return word == "rows" ? PadPlace::kRows : word == "skip" ? PadPlace::kInline : PadPlace::kWhole;
+}
+
 void SchedulePad(Schedule& s, const AnchorStages& stages, PadPlace place, LoopId pass,
                  std::int64_t lanes, const Target& target) {
   using namespace conv_nest_cpu;

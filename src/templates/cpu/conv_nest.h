@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "src/templates/stages.h"
 
@@ -13,6 +14,9 @@ enum class PadPlace : std::uint8_t {
   kRows,    ///< the rows of one pass, just before the pass
   kInline,  ///< no copy: loads test whether they are outside
 };
+
+/// Returns the place of a value of the knob "pad": "copy", "rows" or "skip".
+PadPlace PadPlaceOf(std::string_view word);
 
 /// Loops of a direct convolution over blocked channels.
 ///

@@ -4,7 +4,6 @@
 
 #include "src/templates/cpu/templates.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "src/base/math.h"
@@ -87,8 +86,7 @@ Result<Kernel> ApplyPartialSums(const Workload& w, const Epilogue& epilogue, con
   s.Unroll(partial, s.SpatialAxis(partial, kBatch));
   s.Unroll(partial, s.SpatialAxis(partial, kBatch + 1));
   s.Vectorize(partial, lanes);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 Result<Config> NopackDefault(const Workload& w, const Target& target) {
@@ -189,8 +187,7 @@ Result<Kernel> ApplyPack(const Workload& w, const Epilogue& epilogue, const Targ
   s.Reorder(sum, {k_outer, k_inner, s.SpatialAxis(sum, 0), s.SpatialAxis(sum, 1)});
   s.Unroll(sum, s.SpatialAxis(sum, 0));
   s.Vectorize(sum, s.SpatialAxis(sum, 1));
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

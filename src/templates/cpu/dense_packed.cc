@@ -1,7 +1,6 @@
 #include "src/templates/cpu/templates.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "src/base/math.h"
 #include "src/templates/cpu/dot_choice.h"
@@ -76,11 +75,7 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
-  std::vector<KnobValue> tiles;
-  for (MatmulTile& tile : MatmulTiles(plan.m, plan.blocks, plan.registers)) {
-    tiles.emplace_back().value = std::move(tile);
-  }
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
+  return MakeSpace({Knob::Lists("register_tile", MatmulTiles(plan.m, plan.blocks, plan.registers)),
                     Knob::Other("k_unroll", {1, 2, 4, 8, 16})});
 }
 
@@ -105,8 +100,7 @@ std::string Refuses(const Workload& w, const Target& target) {
   if (!IsFloat32(w) && !w.data.dtype.is_half() && !IsInt8(w)) {
     return "only floats of 16 and 32 bits, or 8-bit summed in int32";
   }
-  auto plan = MakePlan(w, target);
-  return plan.ok() ? "" : plan.status().message();
+  return MakePlan(w, target).status().message();
 }
 
 template <PlanMaker kMakePlan>
@@ -137,8 +131,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   TileMatmulSum(s, sum, false, plan.lanes, config.Integer("k_unroll"),
                 plan.depth > 0 ? plan.dot : std::string());
   if (stages.has_pad) ScheduleFlat(s, stages.pad, plan.lanes, target);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

@@ -251,8 +251,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   s.Reorder(folded, {s.ReductionAxis(folded, 0), s.SpatialAxis(folded, 0), s.SpatialAxis(folded, 1),
                      s.SpatialAxis(folded, 2)});
   s.Vectorize(folded, s.SpatialAxis(folded, 2));
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 bool IsPreferred(const Workload& w, const Target& target) {

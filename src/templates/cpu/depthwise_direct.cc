@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "src/base/math.h"
-#include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/depthwise_nest.h"
+#include "src/templates/limits.h"
 #include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
@@ -16,8 +16,6 @@
 namespace tilewright {
 namespace depthwise_direct_cpu {
 namespace {
-
-constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile time
 
 struct Plan {
   ConvShape shape;
@@ -78,15 +76,11 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
-  std::vector<KnobValue> tiles, pads;
-  for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
-  for (const char* word : {"copy", "rows", "skip"}) {
-    if (plan.padded || pads.empty()) pads.emplace_back().value = std::string(word);
-  }
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
+  std::vector<std::string> pads = {"copy"};
+  if (plan.padded) pads = {"copy", "rows", "skip"};
+  return MakeSpace({Knob::Lists("register_tile", RegisterTiles(plan)),
                     Knob::Other("pass_tiles", PassSizes(plan.shape.oh)),
-                    Knob::Bool("unroll_kh", {true, false}),
-                    Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
+                    Knob::Bool("unroll_kh", {true, false}), Knob::Words("pad", std::move(pads))});
 }
 
 /// Returns a tile of one row, with columns such that the tiles are few and even. If vectors are
@@ -99,10 +93,6 @@ Tile DefaultTile(const Plan& plan) {
     if (tile[0] == 1 && tile[1] <= good_columns) best = tile;
   }
   return best.empty() ? RegisterTiles(plan).front() : best;
-}
-
-PadPlace PlaceOf(const std::string& word) {
-  return word == "rows" ? PadPlace::kRows : word == "skip" ? PadPlace::kInline : PadPlace::kWhole;
 }
 
 std::string Refuses(const Workload& w, const Target& target) {
@@ -155,17 +145,11 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   nest.cols = tile[1];
   nest.row_tiles = config.Integer("pass_tiles");
   nest.unroll_kh = config.Integer("unroll_kh") != 0;
-  nest.pad = PlaceOf(std::get<std::string>(config.Find("pad")->value));
+  nest.pad = PadPlaceOf(config.Word("pad"));
   const std::int64_t products = Product(tile) * plan.shape.s * (nest.unroll_kh ? plan.shape.r : 1);
-  if (products > kMaxUnrolledProducts) {
-    return InvalidArgument("unrolled body of " + std::to_string(products) +
-                           " products, expected at most " + std::to_string(kMaxUnrolledProducts));
-  }
-  const std::int64_t bytes = LocalBytes(plan, w, tile, nest.row_tiles);
-  if (nest.pad == PadPlace::kRows && bytes > LowerLimits().max_local_bytes) {
-    return InvalidArgument("local buffers of " + std::to_string(bytes) +
-                           " bytes per pass, expected at most " +
-                           std::to_string(LowerLimits().max_local_bytes));
+  TW_RETURN_IF_ERROR(CheckUnrolledProducts(products));
+  if (nest.pad == PadPlace::kRows) {
+    TW_RETURN_IF_ERROR(CheckPassBytes(LocalBytes(plan, w, tile, nest.row_tiles)));
   }
   KernelLayouts layouts;
   layouts.data = layouts.output = Blocked("NCHW", plan.lanes, 'c');
@@ -174,8 +158,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule schedule(std::move(compute));
   ScheduleDepthwiseNest(schedule, nest, plan.lanes, target);
-  TW_RETURN_IF_ERROR(schedule.status());
-  return Kernel{std::move(schedule), layouts};
+  return FinishKernel(std::move(schedule), layouts);
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 #include "src/templates/cpu/templates.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "src/base/math.h"
-#include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
+#include "src/templates/limits.h"
 #include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
@@ -15,8 +14,6 @@
 namespace tilewright {
 namespace depthwise_pixels_cpu {
 namespace {
-
-constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile time
 
 struct Plan {
   ConvShape shape;
@@ -70,13 +67,10 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
-  std::vector<KnobValue> tiles, pads;
-  for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
-  pads.emplace_back().value = std::string("copy");
-  if (plan.padded) pads.emplace_back().value = std::string("channel");
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
-                    Knob::Bool("unroll_kh", {true, false}),
-                    Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
+  std::vector<std::string> pads = {"copy"};
+  if (plan.padded) pads.emplace_back("channel");
+  return MakeSpace({Knob::Lists("register_tile", RegisterTiles(plan)),
+                    Knob::Bool("unroll_kh", {true, false}), Knob::Words("pad", std::move(pads))});
 }
 
 /// Most sums: the weights are read once for all of them.
@@ -117,11 +111,8 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   const Tile& tile = config.Factors("register_tile");
   const bool unroll_kh = config.Integer("unroll_kh") != 0;
   const std::int64_t products = Product(tile) * plan.shape.s * (unroll_kh ? plan.shape.r : 1);
-  if (products > kMaxUnrolledProducts) {
-    return InvalidArgument("unrolled body of " + std::to_string(products) +
-                           " products, expected at most " + std::to_string(kMaxUnrolledProducts));
-  }
-  const bool by_channel = std::get<std::string>(config.Find("pad")->value) == "channel";
+  TW_RETURN_IF_ERROR(CheckUnrolledProducts(products));
+  const bool by_channel = config.Word("pad") == "channel";
   if (by_channel && !FitsLocally(plan, tile)) {
     return InvalidArgument("a padded channel of " + std::to_string(ChannelBytes(plan)) +
                            " bytes, expected at most " +
@@ -166,8 +157,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   } else if (stages.has_pad) {
     ScheduleFlat(s, stages.pad, plan.lanes, target);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

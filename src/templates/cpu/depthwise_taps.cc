@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "src/base/math.h"
-#include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/depthwise_nest.h"
-#include "src/templates/cpu/dot_choice.h"
+#include "src/templates/limits.h"
 #include "src/templates/plan_functions.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
@@ -27,7 +26,6 @@ namespace {
 
 constexpr std::string_view kIntrinsic = "taps4.u8s8";
 constexpr std::int64_t kTaps = 4;
-constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile time
 
 struct Plan {
   ConvShape shape;
@@ -81,13 +79,11 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
-  std::vector<KnobValue> tiles, pads;
-  for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
-  pads.emplace_back().value = std::string("rows");
-  if (!plan.shifted) pads.emplace_back().value = std::string("skip");
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
+  std::vector<std::string> pads = {"rows"};
+  if (!plan.shifted) pads.emplace_back("skip");
+  return MakeSpace({Knob::Lists("register_tile", RegisterTiles(plan)),
                     Knob::Other("pass_tiles", PassSizes(plan.shape.oh)),
-                    Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
+                    Knob::Words("pad", std::move(pads))});
 }
 
 /// Rows of data are prepared once for the kernel rows that read them: prefers rows of a tile, then
@@ -154,15 +150,11 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   nest.cols = tile[1];
   nest.row_tiles = config.Integer("pass_tiles");
   nest.taps = kIntrinsic;
-  const bool rows = std::get<std::string>(config.Find("pad")->value) == "rows";
+  const bool rows = config.Word("pad") == "rows";
   nest.pad = rows ? PadPlace::kRows : PadPlace::kInline;
   const std::int64_t bytes = PassBytes(plan, nest.rows * nest.row_tiles) +
                              Product(tile) * plan.lanes * w.out_dtype.bytes();
-  if (rows && bytes > LowerLimits().max_local_bytes) {
-    return InvalidArgument("local buffers of " + std::to_string(bytes) +
-                           " bytes per pass, expected at most " +
-                           std::to_string(LowerLimits().max_local_bytes));
-  }
+  if (rows) TW_RETURN_IF_ERROR(CheckPassBytes(bytes));
   KernelLayouts layouts;
   layouts.data = layouts.output = Blocked("NCHW", plan.lanes, 'c');
   layouts.weight = Blocked("OIHW", plan.lanes, 'o') + std::to_string(kTaps) + "w";
@@ -170,8 +162,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule schedule(std::move(compute));
   ScheduleDepthwiseNest(schedule, nest, plan.lanes, target);
-  TW_RETURN_IF_ERROR(schedule.status());
-  return Kernel{std::move(schedule), layouts};
+  return FinishKernel(std::move(schedule), layouts);
 }
 
 bool IsPreferred(const Workload& w, const Target&) {

@@ -6,7 +6,6 @@
 
 #include <vector>
 
-#include "src/base/math.h"
 #include "src/target/cpu.h"
 #include "src/target/device.h"
 #include "src/templates/library_stage.h"

@@ -68,16 +68,13 @@ constexpr KnobDoc kKnobs[] = {
 };
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
-  std::vector<KnobValue> tiles;
-  for (MatmulTile& tile : MatmulTiles(plan.p.m, plan.p.groups(), plan.registers)) {
-    tiles.emplace_back().value = std::move(tile);
-  }
   std::vector<std::int64_t> panels = {0}, apart = {0};
   if (!plan.p.integer_data) panels.push_back(1);
   if (plan.p.bits < 8) apart.push_back(1);
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
-                    Knob::Other("unroll", {1, 2, 4, 8, 16}), Knob::Other("panel", panels),
-                    Knob::Other("apart", apart)});
+  return MakeSpace(
+      {Knob::Lists("register_tile", MatmulTiles(plan.p.m, plan.p.groups(), plan.registers)),
+       Knob::Other("unroll", {1, 2, 4, 8, 16}), Knob::Other("panel", panels),
+       Knob::Other("apart", apart)});
 }
 
 // --- the computation ---------------------------------------------------------------------------
@@ -372,8 +369,7 @@ void SchedulePanel(Schedule& s, StageId result, LoopId at, StageId sums, std::in
 }
 
 std::string Refuses(const Workload& w, const Target& target) {
-  const auto plan = MakePlan(w, target);
-  return plan.ok() ? "" : plan.status().message();
+  return MakePlan(w, target).status().message();
 }
 
 Result<Config> DefaultOf(const Plan& plan) {
@@ -425,8 +421,7 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Workload& w, const Epilogue& ep
     }
     ScheduleBlockReduction(s, s.Stage("total"), target);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 }  // namespace

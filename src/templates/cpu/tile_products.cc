@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "src/base/math.h"
-#include "src/ir/visit.h"
 #include "src/schedule/intrinsics.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/templates.h"
@@ -127,13 +126,11 @@ std::vector<MatmulTile> TilesOf(const Plan& plan) {
 }
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
-  std::vector<KnobValue> tiles;
-  for (MatmulTile& tile : TilesOf(plan)) tiles.emplace_back().value = std::move(tile);
   std::vector<std::int64_t> orders = {0};
   // A second factor that is no constant is packed for all rows.
   if (plan.workload.op != OpKind::kBatchMatmul) orders.push_back(1);
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
-                    Knob::Other("columns_inside", orders)});
+  return MakeSpace(
+      {Knob::Lists("register_tile", TilesOf(plan)), Knob::Other("columns_inside", orders)});
 }
 
 /// Takes the tile with the fewest loads for each product: two loads of 16 lines, 8 cycles each,
@@ -156,15 +153,13 @@ Result<Config> DefaultOf(const Plan& plan) {
 /// Layouts of the kernel for a statement's columns; the second factor as it is multiplied.
 KernelLayouts LayoutsFor(const Plan& plan, std::int64_t columns) {
   KernelLayouts layouts;
-  const bool conv = plan.workload.op == OpKind::kConv2d;
-  const char* form = conv ? "OIHW{}i{}o{}i" : "{}NK{}k{}n{}k";
-  if (conv) {
+  const OpKind op = plan.workload.op;
+  if (op == OpKind::kConv2d) {
     layouts.data = layouts.output = "NHWC";
-    layouts.weight = fmt::format(fmt::runtime(form), plan.groups, columns, plan.depth);
+    layouts.weight = fmt::format("OIHW{}i{}o{}i", plan.groups, columns, plan.depth);
   } else {
-    const bool batched = plan.workload.op == OpKind::kBatchMatmul;
-    layouts.weight =
-        fmt::format(fmt::runtime(form), batched ? "B" : "", plan.groups, columns, plan.depth);
+    layouts.weight = fmt::format("{}NK{}k{}n{}k", op == OpKind::kBatchMatmul ? "B" : "",
+                                 plan.groups, columns, plan.depth);
   }
   return layouts;
 }
@@ -190,20 +185,16 @@ void PackColumns(Compute& compute, const Workload& w, const Layout& packed) {
   compute.inputs[1] = MakeBuffer("weight", w.weight.dtype, w.weight.shape);
   std::vector<Expr> indices = {batch, n, k};
   if (w.kernel_layout == "BKN") std::swap(indices[1], indices[2]);
-  Expr inside = MakeInt(kBool, 1);
-  const std::vector<std::int64_t> reached = packed.Unpack(copy->shape);
-  if (reached[1] > sizes.n) inside = And(inside, Lt(n, Expr(sizes.n)));
-  if (reached[2] > sizes.k) inside = And(inside, Lt(k, Expr(sizes.k)));
   columns.body = MakeLoad(compute.inputs[1], std::move(indices));
-  if (reached[1] > sizes.n || reached[2] > sizes.k) {
-    columns.body = MakeSelect(inside, columns.body, MakeConst(copy->dtype, 0));
+  const std::vector<std::int64_t> reached = packed.Unpack(copy->shape);
+  Expr inside;
+  if (reached[1] > sizes.n) inside = Lt(n, Expr(sizes.n));
+  if (reached[2] > sizes.k) {
+    const Expr within = Lt(k, Expr(sizes.k));
+    inside = inside ? And(inside, within) : within;
   }
-  const auto reduce = std::ranges::find(compute.stages, "reduce", &ComputeOp::name);
-  reduce->body = Rewrite(reduce->body, [&](const Expr& node) -> Expr {
-    if (node->kind != ExprKind::kLoad || node->buffer != copy) return {};
-    return MakeLoad(columns.output, node->args);
-  });
-  compute.stages.insert(reduce, std::move(columns));
+  if (inside) columns.body = MakeSelect(inside, columns.body, MakeConst(copy->dtype, 0));
+  ReadCopied(compute, copy, std::move(columns));
 }
 
 /// Schedules the packed second factor of a statement's columns: words of neighbours in a sum, or
@@ -269,13 +260,11 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Workload&, const Epilogue& epil
   s.Tensorize(stages.sum, s.SpatialAxis(stages.sum, plan.row_axis), plan.intrinsic);
   if (batched) SchedulePackedColumns(s, w, result, packs);
   if (stages.has_pad) ScheduleFlat(s, stages.pad, plan.lanes, target);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 std::string RefusesPlan(const Workload& w, const Target& target) {
-  const auto plan = MakePlan(w, target);
-  return plan.ok() ? "" : plan.status().message();
+  return MakePlan(w, target).status().message();
 }
 
 std::string RefusesDenseProduct(const Workload& w, const Target& target) {

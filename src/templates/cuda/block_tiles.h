@@ -106,7 +106,16 @@ ConvTile DefaultConvTile(std::int64_t channels, std::int64_t height, std::int64_
 Result<ConfigSpace> SpaceWithUnroll(std::vector<Result<Knob>> knobs, const Target& target,
                                     std::vector<std::int64_t> steps,
                                     std::vector<Result<Knob>> last = {});
-/// Documentation of these knobs, and of the knob "fuse_yx" (DistributeThreads).
+/// Documentation of the knobs tile_n, tile_y and tile_x of tiles that TileAxis makes.
+inline constexpr KnobDoc kTileImagesDoc = {
+    "tile_n", "Images: blocks, virtual threads, threads of a block, images of one thread."};
+inline constexpr KnobDoc kTileRowsDoc = {
+    "tile_y",
+    "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."};
+inline constexpr KnobDoc kTileColumnsDoc = {
+    "tile_x",
+    "Columns of the result: blocks, virtual threads, threads of a block, columns of one thread."};
+/// Documentation of the knobs of SpaceWithUnroll, and of the knob "fuse_yx" (DistributeThreads).
 inline constexpr KnobDoc kUnrollStepsDoc = {"auto_unroll_max_step",
                                             "Loops of a thread are unrolled if their iterations, "
                                             "with those of the loops inside, are at most "

@@ -60,8 +60,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
                       DefineImplicitGemm(w, epilogue, product.gemm, MmaBlockRows(mma, config)));
   Schedule s(std::move(compute));
   ScheduleMma(s, mma, config);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), product.gemm.layouts};
+  return FinishKernel(std::move(s), product.gemm.layouts);
 }
 
 }  // namespace

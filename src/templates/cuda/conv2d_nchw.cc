@@ -4,7 +4,6 @@
 
 #include "src/templates/cuda/templates.h"
 
-#include "src/target/gpu.h"
 #include "src/templates/cuda/block_tiles.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
@@ -18,11 +17,8 @@ constexpr std::array kTiles = {"tile_f", "tile_y", "tile_x"};
 constexpr KnobDoc kDirectKnobs[] = {
     {"tile_f",
      "Output channels: blocks, virtual threads, threads of a block, channels of one thread."},
-    {"tile_y",
-     "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."},
-    {"tile_x",
-     "Columns of the result: blocks, virtual threads, threads of a block, columns of one "
-     "thread."},
+    kTileRowsDoc,
+    kTileColumnsDoc,
     {"tile_rc", "Input channels: steps, channels that are copied to shared memory at once."},
     {"tile_ry", "Kernel rows: steps, rows that are copied to shared memory at once."},
     {"tile_rx", "Kernel columns: steps, columns that are copied to shared memory at once."},
@@ -32,11 +28,8 @@ constexpr KnobDoc kDirectKnobs[] = {
 
 constexpr KnobDoc kDepthwiseKnobs[] = {
     {"tile_f", "Channels: blocks, virtual threads, threads of a block, channels of one thread."},
-    {"tile_y",
-     "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."},
-    {"tile_x",
-     "Columns of the result: blocks, virtual threads, threads of a block, columns of one "
-     "thread."},
+    kTileRowsDoc,
+    kTileColumnsDoc,
     kUnrollStepsDoc,
     kUnrollExplicitDoc,
 };
@@ -107,8 +100,7 @@ Result<Kernel> ApplyDirect(const Workload& w, const Epilogue& epilogue, const Ta
     s.ComputeAt(copy, stages.sum, step);
     FetchInRuns(s, copy, threads);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 std::string RefusesDepthwise(const Workload& w, const Target& target) {
@@ -147,8 +139,7 @@ Result<Kernel> ApplyDepthwise(const Workload& w, const Epilogue& epilogue, const
     s.ComputeAt(shared, stages.result, block);
     FetchInterleaved(s, shared, threads);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 }  // namespace

@@ -131,8 +131,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
   ScheduleDataTransform(s);
   ScheduleProducts(s, config, threads);
   ScheduleWinogradResult(s, layouts.winograd_tile, kThreads);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

@@ -3,10 +3,8 @@
 
 #include "src/templates/cuda/templates.h"
 
-#include "src/target/gpu.h"
 #include "src/templates/cuda/block_tiles.h"
 #include "src/templates/space_values.h"
-#include "src/templates/workload_kind.h"
 
 namespace tilewright {
 namespace conv2d_transpose_nchw_cuda {
@@ -22,14 +20,11 @@ std::string Refuses(const Workload& w, const Target& target) {
 }
 
 constexpr KnobDoc kKnobs[] = {
-    {"tile_n", "Images: blocks, virtual threads, threads of a block, images of one thread."},
+    kTileImagesDoc,
     {"tile_f",
      "Output channels: blocks, virtual threads, threads of a block, channels of one thread."},
-    {"tile_y",
-     "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."},
-    {"tile_x",
-     "Columns of the result: blocks, virtual threads, threads of a block, columns of one "
-     "thread."},
+    kTileRowsDoc,
+    kTileColumnsDoc,
     {"tile_rc",
      "Input channels: outer steps, steps of each, channels that are copied to shared memory at"
      " once. The loops over kernel rows and columns are inside the steps."},
@@ -86,8 +81,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
     s.ComputeAt(copy, sum, column);
     FetchInterleaved(s, copy, tiles.threads);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 }  // namespace

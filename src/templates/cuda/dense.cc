@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/target/gpu.h"
 #include "src/templates/cuda/block_tiles.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
@@ -68,8 +67,7 @@ Result<Kernel> ApplySmallBatch(const Workload& w, const Epilogue& epilogue, cons
     s.ComputeAt(partial, stages.result, element);
     s.ComputeAt(own, partial, thread);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 std::string RefusesLargeBatch(const Workload& w, const Target& target) {
@@ -129,8 +127,7 @@ Result<Kernel> ApplyLargeBatch(const Workload& w, const Epilogue& epilogue, cons
     FetchVectors(s, shared, tiles.threads,
                  LargestPowerOfTwo(s.Extent(k[1]) * s.Extent(k[2]), kVector));
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 std::string RefusesBatched(const Workload& w, const Target& target) {
@@ -200,8 +197,7 @@ Result<Kernel> ApplyBatched(const Workload& w, const Epilogue& epilogue, const T
     s.Bind(shared, row, LoopKind::kThreadY);
     s.Bind(shared, depth, LoopKind::kThreadX);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "src/templates/cuda/templates.h"
 
-#include "src/target/gpu.h"
 #include "src/templates/cuda/block_tiles.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
@@ -15,16 +14,13 @@ std::string Refuses(const Workload& w, const Target& target) {
 }
 
 constexpr KnobDoc kKnobs[] = {
-    {"tile_n", "Images: blocks, virtual threads, threads of a block, images of one thread."},
+    kTileImagesDoc,
     {"tile_g", "Groups: blocks, virtual threads."},
     {"tile_f",
      "Output channels of a group: blocks, virtual threads, threads of a block, channels of one"
      " thread."},
-    {"tile_y",
-     "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."},
-    {"tile_x",
-     "Columns of the result: blocks, virtual threads, threads of a block, columns of one "
-     "thread."},
+    kTileRowsDoc,
+    kTileColumnsDoc,
     {"tile_rc",
      "Input channels of a group: steps, channels that are copied to shared memory at once."},
     {"tile_ry",
@@ -98,8 +94,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
     s.ComputeAt(copy, sum, step);
     FetchInterleaved(s, copy, threads.counts);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 }  // namespace

@@ -53,15 +53,12 @@ std::string RefusesConv(const Workload& w, const Target& target) {
 }
 
 constexpr KnobDoc kConvKnobs[] = {
-    {"tile_n", "Images: blocks, virtual threads, threads of a block, images of one thread."},
+    kTileImagesDoc,
     {"tile_f",
      "Blocks of 4 output channels: blocks of the grid, virtual threads, threads of a block, "
      "blocks of channels of one thread."},
-    {"tile_y",
-     "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."},
-    {"tile_x",
-     "Columns of the result: blocks, virtual threads, threads of a block, columns of one "
-     "thread."},
+    kTileRowsDoc,
+    kTileColumnsDoc,
     kFuseYxDoc,
     {"tile_rc",
      "Blocks of 4 input channels: steps, blocks that are copied to shared memory at once."},
@@ -136,8 +133,7 @@ Result<Kernel> ApplyConv(const Workload& w, const Epilogue& epilogue, const Targ
   }
   if (config.Integer("AA_double_buffer") != 0) s.DoubleBuffer(stages.data);
   if (config.Integer("WW_double_buffer") != 0) s.DoubleBuffer(stages.weight);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 std::string RefusesDenseInt8(const Workload& w, const Target& target) {
@@ -147,11 +143,8 @@ std::string RefusesDenseInt8(const Workload& w, const Target& target) {
 }
 
 constexpr KnobDoc kDenseKnobs[] = {
-    {"tile_y",
-     "Rows of the result: blocks, virtual threads, threads of a block, rows of one thread."},
-    {"tile_x",
-     "Columns of the result: blocks, virtual threads, threads of a block, columns of one "
-     "thread."},
+    kTileRowsDoc,
+    kTileColumnsDoc,
     {"tile_k",
      "Products of one sum, in vectors of 16 bytes (4 if 16 does not divide them): steps, "
      "vectors that are copied to shared memory at once."},
@@ -203,8 +196,7 @@ Result<Kernel> ApplyDense(const Workload& w, const Epilogue& epilogue, const Tar
     s.ComputeAt(copy, sum, step);
     FetchVectors(s, copy, tiles.threads, bytes);
   }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 }  // namespace

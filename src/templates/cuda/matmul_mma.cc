@@ -43,8 +43,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& 
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
   Schedule s(std::move(compute));
   ScheduleMma(s, *mma, config);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 template <OpKind kOp>

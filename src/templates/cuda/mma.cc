@@ -4,7 +4,6 @@
 #include "src/templates/cuda/mma.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "src/base/math.h"

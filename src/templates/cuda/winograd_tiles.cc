@@ -1,6 +1,7 @@
 #include "src/templates/cuda/winograd_tiles.h"
 
 #include "src/templates/cuda/block_tiles.h"
+#include "src/templates/stages.h"
 
 namespace tilewright {
 
@@ -14,8 +15,7 @@ void KeepPrivate(Schedule& s, StageId stage, StageId consumer, LoopId thread,
 void ScheduleWinogradResult(Schedule& s, std::int64_t m, std::int64_t threads) {
   const StageId columns = s.Stage("columns");
   const StageId products = s.CacheRead("products", Scope::kLocal, columns);
-  const StageId result = s.HasStage("output") ? s.Stage("output") : s.Stage("reduce");
-  if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
+  const StageId result = InlineIntoResult(s);
   const auto [row, i] = s.Split(result, s.SpatialAxis(result, 2), m);
   const auto [col, j] = s.Split(result, s.SpatialAxis(result, 3), m);
   const LoopId image = s.SpatialAxis(result, 0), channel = s.SpatialAxis(result, 1);

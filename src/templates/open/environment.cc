@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "src/base/json.h"
-#include "src/base/strings.h"
 #include "src/templates/open/problem.h"
 
 namespace tilewright {
@@ -56,20 +55,19 @@ Result<DeviceFingerprint> ParseEnvironment(std::string_view json) {
 
 bool IsEnvironment(const DeviceFingerprint& device) { return device.kind == kKind; }
 
-std::vector<std::string> EnvironmentNames(const DeviceFingerprint& device) {
-  std::vector<std::string> names;
-  if (!IsEnvironment(device)) return names;
+std::vector<std::pair<std::string, std::string>> EnvironmentFields(
+    const DeviceFingerprint& device) {
+  std::vector<std::pair<std::string, std::string>> all;
+  if (!IsEnvironment(device)) return all;
   const auto json = ParseJson(device.extra);  // from a store: it may be anything
-  if (!json.ok() || !json->is_object()) return names;
+  if (!json.ok() || !json->is_object()) return all;
   for (const auto& [member, fields] : json->items()) {
     if (!fields.is_object()) continue;
     for (const auto& [name, value] : fields.items()) {
-      if (!value.is_string()) continue;
-      names.push_back(value.get<std::string>());
-      names.push_back(name + "=" + names.back());
+      if (value.is_string()) all.emplace_back(name, value.get<std::string>());
     }
   }
-  return names;
+  return all;
 }
 
 std::string EnvironmentJson(const DeviceFingerprint& device) {

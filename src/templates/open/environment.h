@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/base/status.h"
@@ -19,9 +20,8 @@ namespace tilewright {
 Result<DeviceFingerprint> ParseEnvironment(std::string_view json);
 /// Whether a fingerprint is that of an environment.
 bool IsEnvironment(const DeviceFingerprint& device);
-/// Returns the names of an environment: for each field its value, and NAME=VALUE. Empty for a
-/// fingerprint.
-std::vector<std::string> EnvironmentNames(const DeviceFingerprint& device);
+/// Returns the fields of an environment, name and value. Empty for a fingerprint.
+std::vector<std::pair<std::string, std::string>> EnvironmentFields(const DeviceFingerprint& device);
 /// Returns the JSON text of an environment, or of a fingerprint.
 std::string EnvironmentJson(const DeviceFingerprint& device);
 

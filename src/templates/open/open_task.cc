@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <set>
 #include <variant>
 

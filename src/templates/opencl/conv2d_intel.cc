@@ -157,8 +157,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
   FetchInterleaved(s, window, {1, 1, lanes});
   const bool by_rows = config.Integer("block_oh") == 2 && config.Integer("block_ow") == 14;
   s.ComputeAt(weight, sum, by_rows ? ky : kx);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

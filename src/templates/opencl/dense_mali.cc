@@ -71,8 +71,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
   s.Reorder(sum, {k[0], k[1], row, column});
   s.Unroll(sum, k[1]);
   AnnotateItem(s, sum, row, column, config);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 }  // namespace

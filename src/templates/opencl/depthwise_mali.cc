@@ -87,8 +87,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
   s.Unroll(sum, row);
   s.Unroll(sum, column);
   AnnotateTile(s, sum, tile, kMaxUnroll);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), KernelLayouts()};
+  return FinishKernel(std::move(s));
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ Result<Config> DefaultConfig(const Workload& w, const Target& target) {
 
 /// Errors: kInvalidArgument for kernel loops that AutoTVM does not unroll.
 Status CheckTaps(const Workload& w, const Config& config) {
-  const auto& words = std::get<std::vector<std::string>>(config.Find("ann_reduce")->value);
+  const auto& words = config.Words("ann_reduce");
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::int64_t taps = w.weight.shape[2 + i];
     if (words[i] != "unroll" || taps <= kMaxUnroll) continue;
@@ -87,8 +87,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
   const StageId sums = s.Stage("sums");
-  const StageId result = s.Stage(s.HasStage("output") ? "output" : "reduce");
-  if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
+  const StageId result = InlineIntoResult(s);
   if (s.HasStage("pad")) s.ComputeInline(s.Stage("pad"));
   SchedulePack(s);
   TW_ASSIGN_OR_RETURN(const auto loops,
@@ -104,8 +103,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
   s.SetScope(sums, Scope::kLocal);
   s.ComputeAt(sums, result, loops.item);
   ScheduleBlockSums(s, sums, config);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

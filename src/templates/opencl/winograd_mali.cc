@@ -132,8 +132,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
   ScheduleDataTransform(s, config.Factors("tile_t1")[1]);
   ScheduleProducts(s, config);
   ScheduleWinogradResult(s, layouts.winograd_tile, config.Factors("tile_t2")[1]);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), layouts};
+  return FinishKernel(std::move(s), layouts);
 }
 
 }  // namespace

@@ -77,8 +77,7 @@ Result<Kernel> ScheduleApplier::Run(const Config& config) {
   Follow(text_.statements, true);
   if (ok()) Begin();
   TW_RETURN_IF_ERROR(status());
-  TW_RETURN_IF_ERROR(schedule_->status());
-  return Kernel{*std::move(schedule_), layouts_};
+  return FinishKernel(*std::move(schedule_), layouts_);
 }
 
 Status ScheduleApplier::Check(const Config& config) {

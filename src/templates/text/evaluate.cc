@@ -12,7 +12,6 @@
 #include "src/base/divisors.h"
 #include "src/base/math.h"
 #include "src/ir/dtype.h"
-#include "src/target/device.h"
 #include "src/templates/space_values.h"
 #include "src/templates/text/keywords.h"
 

@@ -83,8 +83,6 @@ const ScheduleFunction* FindScheduleFunction(std::string_view name) {
   return found != kFunctions.end() && found->name == name ? &*found : nullptr;
 }
 
-std::span<const ScheduleFunction> ScheduleFunctions() { return kFunctions; }
-
 bool IsScheduleKeyword(std::string_view name) {
   return std::ranges::count(kScheduleWords, name) > 0;
 }

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -26,8 +25,6 @@ struct ScheduleFunction {
 };
 /// Returns the function of a name; null if there is none.
 const ScheduleFunction* FindScheduleFunction(std::string_view name);
-/// All functions, sorted by name.
-std::span<const ScheduleFunction> ScheduleFunctions();
 
 /// Whether the name is a word of the language (`local`, `peel`) or a number of the target
 /// (`lanes`).

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "src/templates/space_values.h"
 #include "src/templates/text/apply.h"
 
 namespace tilewright {

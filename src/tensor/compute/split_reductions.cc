@@ -27,19 +27,14 @@ std::int64_t Elements(const ComputeOp& stage) {
 /// Returns true if the last reduced axis is the last index of a load, and no other axis moves
 /// there: then neighbors of the sum are neighbors in memory.
 bool SumsNeighbours(const ComputeOp& stage) {
-  bool neighbours = false;
-  ForEachNode(stage.body, [&](const Expr& load) {
-    if (load->kind != ExprKind::kLoad || load->args.empty()) return;
-    bool last = false, others = false;
-    ForEachNode(load->args.back(), [&](const Expr& node) {
-      last = last || node.Same(stage.reduce_axes.back().var);
-      for (const Axis& axis : stage.axes) {
-        others = others || (axis.extent > 1 && node.Same(axis.var));
-      }
-    });
-    neighbours = neighbours || (last && !others);
+  return AnyNode(stage.body, [&](const Expr& load) {
+    if (load->kind != ExprKind::kLoad || load->args.empty()) return false;
+    const Expr& index = load->args.back();
+    return Contains(index, stage.reduce_axes.back().var) &&
+           std::ranges::none_of(stage.axes, [&](const Axis& axis) {
+             return axis.extent > 1 && Contains(index, axis.var);
+           });
   });
-  return neighbours;
 }
 
 /// An extent as blocks of `inner` elements; the last one may be shorter.

@@ -126,18 +126,16 @@ class StageMaker {
  public:
   StageMaker(const ConvShape& shape, const WinogradKind& kind)
       : shape_(shape),
-        block_(kind.block),
-        packed_(kind),
-        whole_(kind.whole),
+        kind_(kind),
         tiles_(WinogradTilesOf(shape, kind.m)),
         matrices_(MatricesOf(kind, shape.r)) {
-    if (whole_) inverse_ = MakeIntegerWinograd(kind.m, shape.r).inverse();
+    if (kind_.whole) inverse_ = MakeIntegerWinograd(kind.m, shape.r).inverse();
   }
 
   std::vector<ComputeOp> Make(const Buffer& data, const Buffer& weight) {
-    if (block_ > 0) {
+    if (kind_.block > 0) {
       MakeBlockedPlaces(MakeBlockedTile(MakeBlockedProducts(MakeBlockedData(data), weight)));
-    } else if (packed_.packed_tiles > 0) {
+    } else if (kind_.packed_tiles > 0) {
       MakePlaces(MakeTile(MakePackedProducts(MakePackedData(data), weight)));
     } else {
       MakePlaces(MakeTile(MakeProducts(MakeData(data), weight)));
@@ -198,15 +196,15 @@ class StageMaker {
 
   // Data and products with the tiles and the output channels in blocks.
 
-  std::int64_t TileBlocks() const { return CeilDiv(tiles_.count, packed_.packed_tiles); }
+  std::int64_t TileBlocks() const { return CeilDiv(tiles_.count, kind_.packed_tiles); }
   Axis TileBlock() const { return NewAxis("pb", TileBlocks()); }
-  Axis TileOfBlock() const { return NewAxis("q", packed_.packed_tiles); }
+  Axis TileOfBlock() const { return NewAxis("q", kind_.packed_tiles); }
 
   Buffer MakePackedData(const Buffer& data) {
     Axis c = Input(), pb = TileBlock(), a = Position("a"), b = Position("b"), q = TileOfBlock();
-    const Expr p = pb.var * Expr(packed_.packed_tiles) + q.var;
+    const Expr p = pb.var * Expr(kind_.packed_tiles) + q.var;
     Expr element = MakeLoad(data, {Image(p), c.var, FirstRow(p) + a.var, FirstColumn(p) + b.var});
-    if (tiles_.count % packed_.packed_tiles != 0) {
+    if (tiles_.count % kind_.packed_tiles != 0) {
       element = MakeSelect(Lt(p, Expr(tiles_.count)), element, MakeConst(element.dtype(), 0));
     }
     const Buffer window = Add("window", {c, pb, a, b, q}, element);
@@ -226,8 +224,8 @@ class StageMaker {
 
   Buffer MakePackedProducts(const Buffer& data, const Buffer& weight) {
     const Axis e = Position("e"), f = Position("f"), k = Output(),
-               p = NewAxis("p", TileBlocks() * packed_.packed_tiles), c = Input(true);
-    const Expr outputs(packed_.packed_outputs), tiles(packed_.packed_tiles);
+               p = NewAxis("p", TileBlocks() * kind_.packed_tiles), c = Input(true);
+    const Expr outputs(kind_.packed_outputs), tiles(kind_.packed_tiles);
     stages_.push_back(ReductionStage(
         "products", {e, f, k, p}, {c}, Combiner::kSum,
         MakeLoad(weight,
@@ -261,9 +259,9 @@ class StageMaker {
 
   // The same stages with the channels in blocks.
 
-  Axis InputBlock() const { return NewAxis("cb", CeilDiv(shape_.c, block_)); }
-  Axis OutputBlock() const { return NewAxis("kb", CeilDiv(shape_.k, block_)); }
-  Axis Lane() const { return NewAxis("c", block_); }
+  Axis InputBlock() const { return NewAxis("cb", CeilDiv(shape_.c, kind_.block)); }
+  Axis OutputBlock() const { return NewAxis("kb", CeilDiv(shape_.k, kind_.block)); }
+  Axis Lane() const { return NewAxis("c", kind_.block); }
 
   Buffer MakeBlockedData(const Buffer& data) {
     Axis cb = InputBlock(), p = Tile(), c = Lane();
@@ -284,9 +282,9 @@ class StageMaker {
   Buffer MakeBlockedProducts(const Buffer& data, const Buffer& weight) {
     const Axis e = Position("e"), f = Position("f"), kb = OutputBlock(), p = Tile(), k = Lane();
     // Steps divide channels and blocks, so that the padding of the last block is not read.
-    const std::int64_t step = std::gcd(shape_.c, block_), parts = block_ / step;
+    const std::int64_t step = std::gcd(shape_.c, kind_.block), parts = kind_.block / step;
     const Axis cs = NewAxis("cs", shape_.c / step, true);
-    if (whole_) {
+    if (kind_.whole) {
       const Axis pair = NewAxis("ci", step / 2, true), half = NewAxis("h", 2, true);
       const Expr lane = FloorMod(cs.var, Expr(parts)) * Expr(step) + pair.var * Expr(2) + half.var;
       const Expr of_pair = cs.var * Expr(step / 2) + pair.var;
@@ -319,7 +317,7 @@ class StageMaker {
     const Expr tile = Transform(matrices_.output, j.var, [&](Expr at) {
       return MakeLoad(columns, {kb.var, p.var, i.var, std::move(at), k.var});
     });
-    if (!whole_) return Add("tile", {kb, p, i, j, k}, tile);
+    if (!kind_.whole) return Add("tile", {kb, p, i, j, k}, tile);
     return Add("tile", {kb, p, i, j, k},
                MakeBinary(ExprKind::kShiftRight, tile * MakeInt(kInt32, inverse_),
                           MakeInt(kInt32, IntegerWinograd::kShift)));
@@ -334,9 +332,7 @@ class StageMaker {
   }
 
   const ConvShape& shape_;
-  std::int64_t block_;
-  WinogradKind packed_;
-  bool whole_;
+  WinogradKind kind_;
   std::int32_t inverse_ = 1;
   WinogradTiles tiles_;
   WinogradMatrices matrices_;

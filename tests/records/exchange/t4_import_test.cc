@@ -296,6 +296,9 @@ TEST_F(T4ImportTest, WhatNoRecordMayHaveIsRefusedAndNothingIsStored) {
   EXPECT_THAT(Refusal(kFile, options), HasSubstr("result 2: parameter x has no value 32"));
   EXPECT_THAT(ImportT4(*store_, Write("conv.json", kFile), {}).status().message(),
               HasSubstr("does not state its device"));
+  const std::string cut = Path("cut.A100.T4.json.gz");
+  ASSERT_TRUE(WriteFile(cut, Gzip(kFile).substr(0, 40)).ok());
+  EXPECT_EQ(ImportT4(*store_, cut, {}).status().message(), cut + ": truncated gzip file");
   EXPECT_EQ(*store_->CountTrials({}), 0);
 }
 
@@ -315,7 +318,7 @@ TEST_F(T4ImportTest, AMeasuredSpaceOfTheHubRoundTrips) {
   const T4Export exported = Exported(*store_);
   ASSERT_EQ(exported.spaces.size(), 1u);
   EXPECT_EQ(exported.spaces[0].name, "convolution_milo.A100");
-  const auto file = T4File::Load(path);
+  const auto file = T4File::Parse(*ReadMaybeGzip(path));
   ASSERT_TRUE(file.ok()) << file.status().message();
   EXPECT_TRUE(exported.spaces[0].file == *file);
 }

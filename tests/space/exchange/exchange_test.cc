@@ -116,6 +116,33 @@ TEST(CacheFileTest, IsMadeFromAnyT4File) {
   EXPECT_TRUE(CacheFile::Parse(cache->ToString()).ok());
 }
 
+TEST(T4OrCacheTest, IsTheOneThatItsMembersName) {
+  const auto t4 = ParseT4OrCache(kT4);
+  ASSERT_TRUE(t4.ok()) << t4.status().message();
+  EXPECT_EQ(*t4, *T4File::Parse(kT4));
+  EXPECT_EQ(DeviceOfCache(*t4), "");
+  const std::string text = kCache;
+  for (const std::string& whole_or_cut : {text, text.substr(0, text.find("\"32,1\""))}) {
+    const auto cache = ParseT4OrCache(whole_or_cut);
+    ASSERT_TRUE(cache.ok()) << cache.status().message();
+    EXPECT_EQ(*cache, *ToT4(*CacheFile::Parse(whole_or_cut)));
+    EXPECT_EQ(DeviceOfCache(*cache), "A4000");
+  }
+}
+
+TEST(T4OrCacheTest, NamesWhatItRejectsInTheTermsOfTheFile) {
+  const auto message = [](std::string_view text) {
+    return ParseT4OrCache(text).status().message();
+  };
+  EXPECT_EQ(message("{}"), "no T4 file: expected an object with a list \"results\"");
+  EXPECT_EQ(
+      message(R"({"tune_params_keys": ["x"], "tune_params": {"x": [1]}, "cache": {"1": {}}})"),
+      "entry \"1\": no value of x");
+  // Braces at its end would make it JSON.
+  const std::string cut = R"({"metadata": {"timeunit": "ms")";
+  EXPECT_EQ(message(cut), ParseJson(cut).status().message());
+}
+
 TEST(GzipTest, GivesTheTextBack) {
   std::string text;
   for (int i = 0; i < 100'000; ++i) text += std::to_string(i * 7919 % 1000);

@@ -1,17 +1,17 @@
-#include "python_free_cli/record_tables.h"
+#include "src/report/store/record_tables.h"
 
 #include <fmt/format.h>
 
 #include <set>
 
 #include "measure/supervisor/process_measurer.h"
-#include "python_free_cli/print.h"
+#include "src/base/json.h"
 #include "src/base/printable.h"
 #include "src/session/format.h"
 #include "src/session/names.h"
 #include "src/target/short_target.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 namespace {
 
 constexpr int kRowsAtOnce = 500;
@@ -52,16 +52,19 @@ std::string ImportedFrom(const std::string& package, const std::string& file) {
   return package.empty() ? file : "package " + package;
 }
 
-TrialTable::TrialTable(const StoreNames& names)
+TrialListing::TrialListing(const StoreNames& names, int columns, TableSink sink)
     : names_(names),
+      sink_(std::move(sink)),
       table_({{"record"},
               {"outcome"},
               {"value", true},
               {"task", false, 24},
               {"config", true},
-              {"template", false, 8}}) {}
+              {"template", false, 8}}) {
+  table_.set_width(columns);
+}
 
-void TrialTable::Add(const records::Record& record) {
+void TrialListing::Add(const records::Record& record) {
   constexpr std::size_t kIdShown = 8;
   const Trial& t = record.trial;
   const Task& task = t.candidate.task;
@@ -79,32 +82,34 @@ void TrialTable::Add(const records::Record& record) {
     if (!again.empty()) table_.AddLines("  again: " + Printable(again));
   }
   if (++waiting_ < kRowsAtOnce) return;
-  PrintTable(table_);
+  sink_(table_.Take());
   waiting_ = 0;
 }
 
-void TrialTable::Finish() { PrintTable(table_); }
+void TrialListing::Finish() { sink_(table_.Take()); }
 
-ImportedTable::ImportedTable(bool results) : results_(results), table_(MakeTable()) {}
+ImportedListing::ImportedListing(bool results, int columns, TableSink sink)
+    : results_(results), columns_(columns), sink_(std::move(sink)), table_(MakeTable()) {}
 
-session::TextTable ImportedTable::MakeTable() const {
+session::TextTable ImportedListing::MakeTable() const {
   std::vector<session::TextTable::Column> columns = {{"line", true}};
   if (results_) columns.push_back({"outcome"});
   columns.push_back({"time", true});
   columns.push_back({"task", false, 24});
   columns.push_back({"config", true});
   columns.push_back({"template", false, 8});
-  return session::TextTable(std::move(columns));
+  session::TextTable table(std::move(columns));
+  table.set_width(columns_);
+  return table;
 }
 
-void ImportedTable::Add(const records::ImportedRecord& record) {
+void ImportedListing::Add(const records::ImportedRecord& record) {
   const std::string from = "imported from " + ImportedFrom(record.package, record.file) +
                            ", not verified, for " + record.target + ":";
-  if (from != from_ || rows_.size() >= kNamedAtOnce) PrintRows();
+  if (from != from_ || rows_.size() >= kNamedAtOnce) PassRows();
   if (from != from_) {
     table_ = MakeTable();
-    if (!from_.empty()) PrintOut("\n");
-    PrintWrapped(Printable(from));
+    sink_((from_.empty() ? "" : "\n") + session::WrapText("", Printable(from)) + "\n");
     from_ = from;
   }
   Row row{std::to_string(record.line),
@@ -120,7 +125,7 @@ void ImportedTable::Add(const records::ImportedRecord& record) {
   rows_.push_back(std::move(row));
 }
 
-void ImportedTable::PrintRows() {
+void ImportedListing::PassRows() {
   std::vector<session::NamedTask> named;
   for (const Row& row : rows_) {
     named.push_back(row.workload ? session::NamedTask{&*row.workload}
@@ -135,10 +140,10 @@ void ImportedTable::PrintRows() {
     table_.AddRow(std::move(cells));
   }
   rows_.clear();
-  PrintTable(table_);
+  sink_(table_.Take());
 }
 
-void ImportedTable::Finish() { PrintRows(); }
+void ImportedListing::Finish() { PassRows(); }
 
 std::vector<std::string> TargetNames(const std::vector<std::string>& targets) {
   std::map<std::string, std::set<std::string>> by_name;
@@ -153,22 +158,81 @@ std::vector<std::string> TargetNames(const std::vector<std::string>& targets) {
   return names;
 }
 
-void PrintImported(const std::vector<records::ImportedSummary>& imported) {
-  if (imported.empty()) return;
+std::string ImportedText(const std::vector<records::ImportedSummary>& imported, int columns) {
+  if (imported.empty()) return {};
   // A target that is cut or shortened would not be found by a query.
   session::TextTable table({{"imported from", false, 16},
                             {"target"},
                             {"records", true},
                             {"tasks", true},
                             {"failed", true}});
+  table.set_width(columns);
   for (const records::ImportedSummary& one : imported) {
     table.AddRow({Printable(ImportedFrom(one.package, one.file)),
                   Printable(records::MatchedTargetText(one.target)), std::to_string(one.records),
                   std::to_string(one.tasks), std::to_string(one.failed)});
   }
-  PrintTable(table);
-  PrintWrapped(
-      "Imported records are not verified; `query` and `compile` use them with --rule autotvm.");
+  return table.Take() +
+         session::WrapText("",
+                           "Imported records are not verified; `query` and `compile` use them with "
+                           "--rule autotvm.") +
+         "\n";
 }
 
-}  // namespace tilewright::cli
+Json ImportedJson(const std::vector<records::ImportedSummary>& imported) {
+  Json list = Json::array();
+  for (const records::ImportedSummary& one : imported) {
+    list.push_back({{"package", one.package},
+                    {"file", one.file},
+                    {"target", one.target},
+                    {"records", one.records},
+                    {"tasks", one.tasks},
+                    {"failed", one.failed}});
+  }
+  return list;
+}
+
+Json TrialJson(const records::Record& record) {
+  const Trial& t = record.trial;
+  return {{"id", record.id},
+          {"job", record.job},
+          {"task", t.candidate.task.workload.Key()},
+          {"target", t.candidate.task.target.ToString()},
+          {"epilogue", t.candidate.epilogue.ToString()},
+          {"template", t.candidate.template_key},
+          {"config", *ParseJson(t.candidate.config.ToString())},
+          {"outcome", std::string(OutcomeName(t.outcome))},
+          {"reason", t.reason},
+          {"value", t.value},
+          {"metric", t.metric},
+          {"noise", t.noise},
+          {"quiet_share", t.clean_fraction < 0 ? Json() : Json(t.clean_fraction)},
+          {"disturbed", t.noisy()},
+          {"samples", t.samples},
+          {"verified", t.verified},
+          {"reproduce", measure::ReproduceCommand(t.candidate)}};
+}
+
+Json ImportedTrialJson(const records::ImportedRecord& record) {
+  Json flags = Json::array();
+  for (const std::string_view flag : records::ImportedFlagNames(record.flags)) {
+    flags.push_back(std::string(flag));
+  }
+  return {{"id", record.digest},
+          {"imported", true},
+          {"task", record.workload_key},
+          {"tuple", record.tuple},
+          {"target", record.target},
+          {"template", record.task},
+          {"index", record.index},
+          {"outcome", records::AutotvmErrorName(record.error)},
+          {"value", record.error == 0 ? Json(record.cost) : Json()},
+          {"metric", "seconds"},
+          {"verified", false},
+          {"package", record.package},
+          {"file", record.file},
+          {"line", record.line},
+          {"flags", std::move(flags)}};
+}
+
+}  // namespace tilewright::report

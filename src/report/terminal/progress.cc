@@ -1,4 +1,4 @@
-#include "python_free_cli/progress.h"
+#include "src/report/terminal/progress.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,13 +7,13 @@
 #include <chrono>
 #include <cmath>
 
-#include "python_free_cli/print.h"
 #include "src/base/printable.h"
 #include "src/base/thread.h"
+#include "src/report/terminal/messages.h"
 #include "src/report/tune/text.h"
 #include "src/session/format.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 namespace {
 
 constexpr double kSilentSeconds = 1;
@@ -55,7 +55,7 @@ void Progress::Update(double done, double total, std::string_view now) {
     PrintErr("{}: {}{}\n", what_, state, text);
     return;
   }
-  const std::string bar = total > 0 ? report::BarText(share, kBarWidth) + " " : "";
+  const std::string bar = total > 0 ? BarText(share, kBarWidth) + " " : "";
   lines_->Draw({{{what_ + " " + bar + state + text}}});
 }
 
@@ -92,4 +92,4 @@ void WorkProgress::Loop() {
   }
 }
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

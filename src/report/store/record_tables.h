@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,7 +15,7 @@
 #include "src/target/target.h"
 #include "src/tensor/workload.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 
 /// Names of a store's tasks, distinct within the store. An expression is called by its file.
 class StoreNames {
@@ -29,17 +31,21 @@ class StoreNames {
 /// Returns "package cuda", or the file of a log.
 std::string ImportedFrom(const std::string& package, const std::string& file);
 
-/// `records list` as text: a table of trials, printed in parts while it grows. The destructor does
-/// not print.
-class TrialTable {
+/// Receives the lines of a table that grows, already printable.
+using TableSink = std::function<void(const std::string&)>;
+
+/// Table of trials, which is passed on in parts while it grows. The destructor passes on nothing.
+class TrialListing {
  public:
-  explicit TrialTable(const StoreNames& names);
+  /// columns: maximum width; 0: no limit. names: outlives the table.
+  TrialListing(const StoreNames& names, int columns, TableSink sink);
   void Add(const records::Record& record);
-  /// Prints the remaining rows.
+  /// Passes on the remaining rows.
   void Finish();
 
  private:
   const StoreNames& names_;
+  TableSink sink_;
   session::TextTable table_;
   int waiting_ = 0;
 };
@@ -49,10 +55,10 @@ std::vector<std::string> TargetNames(const std::vector<std::string>& targets);
 
 /// Table of imported records, with a line before the records of each file and target. Names are
 /// distinct within some thousand records of them.
-class ImportedTable {
+class ImportedListing {
  public:
-  /// results: with a column for the result of the measurement.
-  explicit ImportedTable(bool results);
+  /// results: with a column for the result of the measurement. columns, sink: as for TrialListing.
+  ImportedListing(bool results, int columns, TableSink sink);
   void Add(const records::ImportedRecord& record);
   void Finish();
 
@@ -63,15 +69,24 @@ class ImportedTable {
     std::optional<Workload> workload;
   };
   session::TextTable MakeTable() const;
-  void PrintRows();
+  void PassRows();
 
   bool results_;
+  int columns_;
+  TableSink sink_;
   std::string from_;
   std::vector<Row> rows_;
   session::TextTable table_;
 };
 
-/// Prints the imported records of a store by file and target; nothing if there are none.
-void PrintImported(const std::vector<records::ImportedSummary>& imported);
+/// Returns the imported records of a store by file and target as a table; empty if there are none.
+std::string ImportedText(const std::vector<records::ImportedSummary>& imported, int columns);
+/// Returns the same as an array.
+nlohmann::ordered_json ImportedJson(const std::vector<records::ImportedSummary>& imported);
 
-}  // namespace tilewright::cli
+/// Returns a trial with all of its values, as `records list --json` prints it.
+nlohmann::ordered_json TrialJson(const records::Record& record);
+/// Returns the same of an imported record.
+nlohmann::ordered_json ImportedTrialJson(const records::ImportedRecord& record);
+
+}  // namespace tilewright::report

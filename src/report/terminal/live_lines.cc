@@ -4,7 +4,7 @@
 // off while lines are drawn, so that a line never takes two rows, even if the terminal is made
 // narrower at that moment.
 
-#include "python_free_cli/terminal.h"
+#include "src/report/terminal/live_lines.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -14,10 +14,10 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "python_free_cli/print.h"
 #include "src/base/text/text_columns.h"
+#include "src/report/terminal/messages.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 namespace {
 
 constexpr std::string_view kNoWrap = "\x1b[?7l", kWrap = "\x1b[?7h";
@@ -30,27 +30,27 @@ std::mutex& TerminalMutex() {
 }
 LiveLines* live_lines = nullptr;  // null: none
 
-std::string_view SequenceOf(report::TextStyle style) {
+std::string_view SequenceOf(TextStyle style) {
   switch (style) {
-    case report::TextStyle::kPlain:
+    case TextStyle::kPlain:
       return "";
-    case report::TextStyle::kDim:
+    case TextStyle::kDim:
       return "\x1b[2m";
-    case report::TextStyle::kBold:
+    case TextStyle::kBold:
       return "\x1b[1m";
-    case report::TextStyle::kGood:
+    case TextStyle::kGood:
       return "\x1b[32m";
-    case report::TextStyle::kWarning:
+    case TextStyle::kWarning:
       return "\x1b[33m";
   }
   return "";
 }
 
 /// Formats a line of at most this many columns. used: its columns.
-std::string Formatted(const report::StyledLine& line, int columns, bool color, int& used) {
+std::string Formatted(const StyledLine& line, int columns, bool color, int& used) {
   std::string text;
   used = 0;
-  for (const report::StyledText& part : line) {
+  for (const StyledText& part : line) {
     const bool fits = Columns(part.text) <= columns - used;
     const std::string cut = CutToColumns(part.text, columns - used);
     const std::string_view style = color ? SequenceOf(part.style) : "";
@@ -117,7 +117,7 @@ std::string LiveLines::ToFirstLine(const TerminalSize& size) const {
   return rows > 0 ? fmt::format("\r\x1b[{}A", rows) : "\r";
 }
 
-void LiveLines::Draw(const std::vector<report::StyledLine>& lines) {
+void LiveLines::Draw(const std::vector<StyledLine>& lines) {
   const std::lock_guard lock(TerminalMutex());
   const TerminalSize size = size_();
   std::string text = ToFirstLine(size) + std::string(kNoWrap);
@@ -161,4 +161,4 @@ void WriteAboveLiveLines(std::string_view text) {
   WriteToTerminal(text);
 }
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

@@ -12,7 +12,7 @@ namespace tilewright {
 class TemplateRegistry;
 }
 
-namespace tilewright::cli {
+namespace tilewright::report {
 
 /// Server of `tune --watch`: the page of `report` while the job runs. A separate thread reads the
 /// job's store, only on request of a page, and then not for twenty times as long as the reading
@@ -20,10 +20,10 @@ namespace tilewright::cli {
 class TuneWatch {
  public:
   /// Starts the server. templates: outlives the watch. store: path of the job's store. title: of
-  /// the page.
-  /// Errors: those of report::WatchServer, and of making a page.
+  /// the page. program: name and version, for the page.
+  /// Errors: those of WatchServer, and of making a page.
   static Result<TuneWatch> Start(const TemplateRegistry& templates, const std::string& store,
-                                 const std::string& title);
+                                 const std::string& title, const std::string& program);
   TuneWatch(TuneWatch&&) noexcept;
   TuneWatch& operator=(TuneWatch&&) noexcept;
   ~TuneWatch();
@@ -42,4 +42,4 @@ class TuneWatch {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

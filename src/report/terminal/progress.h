@@ -7,10 +7,10 @@
 #include <string_view>
 #include <thread>
 
-#include "python_free_cli/terminal.h"
 #include "src/base/clock.h"
+#include "src/report/terminal/live_lines.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 
 /// Progress display on standard error. Prints nothing in the first second. Then it redraws a bar on
 /// a terminal, and otherwise prints a plain line every ten seconds. Not thread-safe.
@@ -65,4 +65,4 @@ class WorkProgress {
   std::thread thread_;
 };
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

@@ -7,7 +7,7 @@
 
 #include "src/report/tune/text.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 
 /// Size of a terminal.
 struct TerminalSize {
@@ -43,7 +43,7 @@ class LiveLines {
   ~LiveLines();
 
   /// Replaces the lines. At most the terminal's rows less one are drawn, the last ones.
-  void Draw(const std::vector<report::StyledLine>& lines);
+  void Draw(const std::vector<StyledLine>& lines);
   /// Removes the lines.
   void Clear();
   /// Leaves the lines on the terminal; later ones are drawn below them.
@@ -69,4 +69,4 @@ class LiveLines {
 /// Writes a message to standard error, above the live lines if there are any.
 void WriteAboveLiveLines(std::string_view text);
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

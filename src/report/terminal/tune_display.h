@@ -8,14 +8,14 @@
 #include <thread>
 #include <vector>
 
-#include "python_free_cli/terminal.h"
 #include "search/tuner.h"
 #include "src/base/clock.h"
+#include "src/report/terminal/live_lines.h"
 #include "src/report/tune/text.h"
 #include "src/runtime/roofline.h"
 #include "src/session/format.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 
 /// Form of a tuning job's display.
 enum class DisplayMode : std::uint8_t { kTerminal, kLog, kQuiet };
@@ -57,12 +57,12 @@ class TuneDisplay final : public search::TuneObserver {
 
  private:
   // All require the mutex.
-  report::TaskLine LineOf(std::size_t task, std::string_view state = "") const;
+  TaskLine LineOf(std::size_t task, std::string_view state = "") const;
   void DrawIfDue();
-  void Draw(const report::JobLine& job);
+  void Draw(const JobLine& job);
   /// Returns at most `most` tasks that have a trial, in order.
   std::vector<std::size_t> Shown(std::size_t most) const;
-  report::JobLine JobNow() const;
+  JobLine JobNow() const;
   double EtaNow() const;
   double ShareDone() const;
 
@@ -89,4 +89,4 @@ class TuneDisplay final : public search::TuneObserver {
   std::thread thread_;
 };
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

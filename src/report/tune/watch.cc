@@ -1,4 +1,4 @@
-#include "python_free_cli/tune_watch.h"
+#include "src/report/tune/watch.h"
 
 #include <algorithm>
 #include <mutex>
@@ -11,7 +11,7 @@
 #include "src/report/server.h"
 #include "src/report/tune/progress.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 namespace {
 
 constexpr std::size_t kWatchedPoints = 12'000;  // an eighth of a core for a hundred thousand trials
@@ -23,17 +23,17 @@ constexpr double kPauseFactor = 20;  // at most 5 % of a core's time go to the p
 
 struct TuneWatch::State {
   const TemplateRegistry* templates = nullptr;
-  std::string store, title;
+  std::string store, title, program;
   SystemClock clock;
-  std::optional<report::ProgressObserver> observer;
+  std::optional<ProgressObserver> observer;
   std::mutex mutex;  // guards the following members, up to the server
   bool live = true;
-  std::optional<report::Document> document;
+  std::optional<Document> document;
   double gathered_at = 0, gathering_took = 0;
-  std::optional<report::WatchServer> server;  // last: destroyed first, uses the others
+  std::optional<WatchServer> server;  // last: destroyed first, uses the others
 
   /// Returns the document; gathers it again if it is old. Errors: the store's.
-  Result<const report::Document*> Look() {
+  Result<const Document*> Look() {
     const double now = clock.MonotonicSeconds();
     const double pause = std::max(kMinPauseSeconds, kPauseFactor * gathering_took);
     const std::string job = observer ? observer->job() : "";
@@ -41,18 +41,18 @@ struct TuneWatch::State {
       if (live && observer) document->progress = observer->Progress();
       return &*document;
     }
-    report::Document fresh;
+    Document fresh;
     fresh.title = title;
-    fresh.program = "tilewright " TILEWRIGHT_VERSION;
+    fresh.program = program;
     fresh.live = live;
     fresh.made_unix = clock.UnixSeconds();
     if (!job.empty()) {
-      report::GatherOptions options;
+      GatherOptions options;
       options.templates = templates;
       options.job = job;
       options.max_points = kWatchedPoints;
       options.max_listed = kWatchedTrials;
-      const Status gathered = report::GatherStore(store, options, fresh);
+      const Status gathered = GatherStore(store, options, fresh);
       // No trials yet: the page says so.
       if (!gathered.ok() && gathered.code() != StatusCode::kNotFound) return gathered;
     }
@@ -66,26 +66,27 @@ struct TuneWatch::State {
   Result<std::string> Page() {
     const std::lock_guard lock(mutex);
     TW_ASSIGN_OR_RETURN(auto seen, Look());
-    return report::MakePage(*seen);
+    return MakePage(*seen);
   }
 
   Result<std::string> Data() {
     const std::lock_guard lock(mutex);
     TW_ASSIGN_OR_RETURN(auto seen, Look());
-    return report::PageData(*seen);
+    return PageData(*seen);
   }
 };
 
 Result<TuneWatch> TuneWatch::Start(const TemplateRegistry& templates, const std::string& store,
-                                   const std::string& title) {
-  TW_RETURN_IF_ERROR(report::CheckPage());
+                                   const std::string& title, const std::string& program) {
+  TW_RETURN_IF_ERROR(CheckPage());
   auto state = std::make_unique<State>();
   State* const self = state.get();
   state->templates = &templates;
   state->store = store;
   state->title = title;
-  TW_ASSIGN_OR_RETURN(auto server, report::WatchServer::Start({[self] { return self->Page(); },
-                                                               [self] { return self->Data(); }}));
+  state->program = program;
+  TW_ASSIGN_OR_RETURN(auto server, WatchServer::Start({[self] { return self->Page(); },
+                                                       [self] { return self->Data(); }}));
   state->server.emplace(std::move(server));
   return TuneWatch(std::move(state));
 }
@@ -111,4 +112,4 @@ void TuneWatch::Finish() {
   state_->server->Finish();
 }
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

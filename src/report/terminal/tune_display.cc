@@ -1,7 +1,7 @@
 // Progress of a tuning job: lines that are redrawn on a terminal, or one line for each improvement
 // in a log.
 
-#include "python_free_cli/tune_display.h"
+#include "src/report/terminal/tune_display.h"
 
 #include <fmt/format.h>
 
@@ -11,13 +11,13 @@
 #include <csignal>
 #include <numeric>
 
-#include "python_free_cli/print.h"
 #include "src/base/printable.h"
 #include "src/base/text/plural.h"
 #include "src/base/text/text_columns.h"
 #include "src/base/thread.h"
+#include "src/report/terminal/messages.h"
 
-namespace tilewright::cli {
+namespace tilewright::report {
 namespace {
 
 // Redrawing more often would flicker.
@@ -108,7 +108,7 @@ void TuneDisplay::StaleFirst(const search::TaskReport& /*task*/, int task_index,
   last_draw_ = -1;  // the message has removed the lines
 }
 
-report::TaskLine TuneDisplay::LineOf(std::size_t task, std::string_view state) const {
+TaskLine TuneDisplay::LineOf(std::size_t task, std::string_view state) const {
   return {settings_.names[task], &tasks_[task], settings_.bounds[task], static_cast<int>(task) + 1,
           state};
 }
@@ -125,12 +125,12 @@ void TuneDisplay::TrialDone(const search::TaskReport& task, int task_index, cons
   if (settings_.mode == DisplayMode::kTerminal) DrawIfDue();
   if (settings_.mode != DisplayMode::kLog) return;
   if (improved) {
-    PrintErr("{}  eta {}\n", report::TaskLogText(settings_.metric, LineOf(i), std::ssize(tasks_)),
+    PrintErr("{}  eta {}\n", TaskLogText(settings_.metric, LineOf(i), std::ssize(tasks_)),
              eta_seconds > 0 ? session::ShortDuration(eta_seconds) : "-");
   }
   if (eta_at_ - last_line_ < kJobLineSeconds) return;
   last_line_ = eta_at_;
-  PrintErr("{}\n", report::JobLogText(JobNow(), settings_.metric, tasks_));
+  PrintErr("{}\n", JobLogText(JobNow(), settings_.metric, tasks_));
 }
 
 void TuneDisplay::TaskFinished(const search::TaskReport& task, int task_index) {
@@ -139,8 +139,8 @@ void TuneDisplay::TaskFinished(const search::TaskReport& task, int task_index) {
   if (stopped_share_ < 0 && task.finish_reason == "stopped") stopped_share_ = ShareDone();
   tasks_[i] = task;
   if (settings_.mode == DisplayMode::kLog) {
-    PrintErr("{}\n", report::TaskLogText(settings_.metric, LineOf(i, task.finish_reason),
-                                         std::ssize(tasks_)));
+    PrintErr("{}\n",
+             TaskLogText(settings_.metric, LineOf(i, task.finish_reason), std::ssize(tasks_)));
   }
 }
 
@@ -165,9 +165,9 @@ double TuneDisplay::ShareDone() const {
   return std::clamp(of_trials, of_time, 1.0);
 }
 
-report::JobLine TuneDisplay::JobNow() const {
+JobLine TuneDisplay::JobNow() const {
   const double passed = clock_.MonotonicSeconds() - begun_;
-  report::JobLine job;
+  JobLine job;
   job.share = ShareDone();
   job.eta_seconds = EtaNow();
   job.trials = resumed_ + done_;
@@ -197,29 +197,29 @@ void TuneDisplay::DrawIfDue() {
   Draw(JobNow());
 }
 
-void TuneDisplay::Draw(const report::JobLine& job) {
+void TuneDisplay::Draw(const JobLine& job) {
   last_draw_ = clock_.MonotonicSeconds();
   if (continued.exchange(false)) lines_->Keep();
   const TerminalSize size = lines_->size();
-  const auto columns = report::TaskColumns::Fitting(size.columns - 1, longest_name_);
+  const auto columns = TaskColumns::Fitting(size.columns - 1, longest_name_);
   const std::size_t rows = static_cast<std::size_t>(std::max(0, size.rows));
   // At most half of the terminal, so that the lines still fit when it is made half as wide.
   const std::size_t half = rows > 0 ? (rows - 1) / 2 : 0;
   const auto shown = Shown(std::min(kMaxLines, half > kOtherLines ? half - kOtherLines : 0));
-  std::vector<report::StyledLine> lines;
-  if (!shown.empty()) lines.push_back(report::TaskHeader(columns));
+  std::vector<StyledLine> lines;
+  if (!shown.empty()) lines.push_back(TaskHeader(columns));
   for (const std::size_t i : shown) {
     const bool races = static_cast<int>(i) == racing_;
-    lines.push_back(report::TaskRow(columns, settings_.metric, LineOf(i, races ? "racing" : "")));
+    lines.push_back(TaskRow(columns, settings_.metric, LineOf(i, races ? "racing" : "")));
   }
-  lines.push_back(report::JobRow(job, settings_.metric, tasks_, size.columns - 1));
+  lines.push_back(JobRow(job, settings_.metric, tasks_, size.columns - 1));
   lines_->Draw(lines);
 }
 
 double TuneDisplay::Finish(const search::TuneReport& report) {
   StopThread();
   const std::lock_guard lock(mutex_);
-  report::JobLine job = JobNow();
+  JobLine job = JobNow();
   if (!report.interrupted) job.share = 1;
   racing_ = -1;
   job.phase.clear();
@@ -234,4 +234,4 @@ double TuneDisplay::Finish(const search::TuneReport& report) {
   return job.share;
 }
 
-}  // namespace tilewright::cli
+}  // namespace tilewright::report

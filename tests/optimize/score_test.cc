@@ -1,0 +1,99 @@
+#include "src/optimize/score.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cmath>
+
+#include "src/base/files/file.h"
+#include "src/base/files/locked_temp_dir.h"
+
+namespace tilewright::optimize {
+namespace {
+
+using testing::HasSubstr;
+
+class ScoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto folder = LockedTempDir::Create("tilewright-score-test");
+    ASSERT_TRUE(folder.ok());
+    folder_.emplace(*std::move(folder));
+  }
+  /// Returns a program with this body of a shell script.
+  ScoreProgram Program(const std::string& body) {
+    const std::string path = folder_->path() + "/score.sh";
+    EXPECT_TRUE(WriteFile(path, "#!/bin/sh\n" + body + "\n").ok());
+    EXPECT_EQ(::chmod(path.c_str(), 0755), 0);
+    return {{path}, 60};
+  }
+  Score Run(const ScoreProgram& program) {
+    auto score = RunScore(program, "/net.so", {"TILEWRIGHT_PART=search"}, folder_->path());
+    EXPECT_TRUE(score.ok()) << score.status().message();
+    return score.ok() ? *score : Score();
+  }
+
+  std::optional<LockedTempDir> folder_;
+};
+
+TEST_F(ScoreTest, TheProgramGetsTheLibraryAndPrintsANumber) {
+  const Score score = Run(Program("[ \"$1 $TILEWRIGHT_PART\" = '/net.so search' ] && echo 0.75"));
+  EXPECT_EQ(score.value, 0.75);
+  EXPECT_EQ(score.refused, "");
+  EXPECT_EQ(Run(Program("printf ' -3e2 \\n'; echo 'log line' >&2")).value, -300);
+}
+
+TEST_F(ScoreTest, WordsOfTheCommandComeBeforeTheLibrary) {
+  ScoreProgram program = Program("echo $1; [ \"$2\" = /net.so ]");
+  program.words.push_back("7");
+  EXPECT_EQ(Run(program).value, 7);
+}
+
+TEST_F(ScoreTest, AFailureIsAReason) {
+  const Score failed = Run(Program("echo 1; echo 'no images' >&2; exit 3"));
+  EXPECT_TRUE(std::isnan(failed.value));
+  EXPECT_THAT(failed.refused, HasSubstr("exit code 3"));
+  EXPECT_THAT(failed.refused, HasSubstr("no images"));
+}
+
+TEST_F(ScoreTest, AnotherOutputIsNamed) {
+  EXPECT_EQ(Run(Program("echo accuracy: 0.5")).refused,
+            "it printed 'accuracy: 0.5', expected one number");
+  EXPECT_EQ(Run(Program("true")).refused, "it printed nothing, expected one number");
+  EXPECT_THAT(Run(Program("echo nan")).refused, HasSubstr("'nan'"));
+  EXPECT_THAT(Run(Program("echo inf")).refused, HasSubstr("'inf'"));
+  EXPECT_THAT(Run(Program("echo 1; echo 2")).refused, HasSubstr("expected one number"));
+}
+
+TEST_F(ScoreTest, AProgramThatDoesNotEndIsEnded) {
+  ScoreProgram program = Program("sleep 1000");
+  program.seconds = 0.05;
+  const Score score = Run(program);
+  EXPECT_TRUE(std::isnan(score.value));
+  EXPECT_NE(score.refused, "");
+}
+
+TEST_F(ScoreTest, AMissingProgramIsAnError) {
+  const auto score = RunScore({{folder_->path() + "/none"}, 60}, "/net.so", {}, folder_->path());
+  EXPECT_EQ(score.status().code(), StatusCode::kInvalidArgument);
+  const auto name = RunScore({{"tilewright-no-such-program"}, 60}, "/net.so", {}, folder_->path());
+  EXPECT_EQ(name.status().code(), StatusCode::kInvalidArgument);
+}
+
+// A stored score is of this program, in this version, with this limit.
+TEST_F(ScoreTest, TheKeyDependsOnTheWordsTheFilesAndTheLimit) {
+  ScoreProgram program = Program("echo 1");
+  const std::string key = program.Key();
+  EXPECT_EQ(program.Key(), key);
+  EXPECT_NE(Program("echo 2").Key(), key);
+  EXPECT_EQ(Program("echo 1").Key(), key);
+  program.seconds = 61;
+  EXPECT_NE(program.Key(), key);
+  program.seconds = 60;
+  program.words.push_back("--fast");
+  EXPECT_NE(program.Key(), key);
+}
+
+}  // namespace
+}  // namespace tilewright::optimize
