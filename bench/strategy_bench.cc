@@ -1,15 +1,18 @@
 // Comparison of strategies on recorded spaces, without a device:
-//   strategy_bench [--seeds N] [--lag N] [--optimum N] FILE.csv…
+//   strategy_bench [--seeds N] [--lag N] [--optimum N] [--strategies A,B,…] FILE.csv…
 // For each recorded space and strategy: the median over the seeds of the best time after 64 and 128
 // trials, as multiples of the fastest config of the recorded space. Then the model-guided search
-// against random search: the number of tasks on which its median is better, and its worst ratio.
+// against random search or, of given strategies, each but the last one against the last one: the
+// number of tasks on which its median is better or equal, and its worst ratio.
 // --optimum N: the model-guided search must find the fastest config of every recorded space within
 // N trials with every seed; exit code 1 if it does not.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cost_model/xgboost_model.h"
@@ -32,6 +35,8 @@ struct Options {
   int lag = 1;      ///< batches in progress while the next is proposed, as in the pipeline
   int optimum = 0;  ///< see --optimum; 0: no requirement
   std::vector<std::string> strategies = {"random", "grid", "genetic", "model", "evolve"};
+  std::vector<std::string> compared = {"model"};
+  std::string base = "random";
   std::vector<std::string> files;
 };
 
@@ -89,12 +94,18 @@ double Median(std::vector<double> values) {
 }
 
 struct Verdict {
-  int tasks = 0, ahead = 0, behind = 0;
+  int tasks = 0, ahead = 0, equal = 0, behind = 0;
   double worst = 0;
+  double logarithms = 0;  ///< of the ratios, their sum
+};
+
+/// Comparisons by strategy and mark.
+struct Verdicts {
+  std::map<std::pair<std::string, int>, Verdict> of;
   int missed = 0;  ///< searches that did not find the optimum in time
 };
 
-Status Compare(const std::string& file, const Options& options, std::map<int, Verdict>& verdicts) {
+Status Compare(const std::string& file, const Options& options, Verdicts& verdicts) {
   TW_ASSIGN_OR_RETURN(const RecordedSpace recorded_space, RecordedSpace::Load(file));
   TW_ASSIGN_OR_RETURN(const SearchSpace space, recorded_space.Space(BuiltInTemplates()));
   const double optimum = recorded_space.best_value();
@@ -121,15 +132,20 @@ Status Compare(const std::string& file, const Options& options, std::map<int, Ve
     std::fflush(stdout);
   }
   std::printf(" %8d\n", slowest);
-  verdicts[kMarks[0]].missed += missed;
-  if (!medians.contains("random") || !medians.contains("model")) return {};
-  for (std::size_t m = 0; m < std::size(kMarks); ++m) {
-    Verdict& verdict = verdicts[kMarks[m]];
-    const double ratio = medians["model"][m] / medians["random"][m];
-    ++verdict.tasks;
-    verdict.ahead += ratio < 1 ? 1 : 0;
-    verdict.behind += ratio > kTolerance ? 1 : 0;
-    verdict.worst = std::max(verdict.worst, ratio);
+  verdicts.missed += missed;
+  if (!medians.contains(options.base)) return {};
+  for (const std::string& key : options.compared) {
+    if (!medians.contains(key)) continue;
+    for (std::size_t m = 0; m < std::size(kMarks); ++m) {
+      Verdict& verdict = verdicts.of[{key, kMarks[m]}];
+      const double ratio = medians[key][m] / medians[options.base][m];
+      ++verdict.tasks;
+      verdict.ahead += ratio < 1 ? 1 : 0;
+      verdict.equal += ratio == 1 ? 1 : 0;
+      verdict.behind += ratio > kTolerance ? 1 : 0;
+      verdict.worst = std::max(verdict.worst, ratio);
+      verdict.logarithms += std::log(ratio);
+    }
   }
   return {};
 }
@@ -145,12 +161,23 @@ int Main(int argc, char** argv) {
        : word == "--lag" ? options.lag
                          : options.optimum) = static_cast<int>(*number);
       ++i;
+    } else if (word == "--strategies" && i + 1 < argc) {
+      options.strategies = Split(argv[++i], ',');
+      for (const std::string& key : options.strategies) {
+        if (BuiltInStrategies().Find(key) != nullptr) continue;
+        std::fprintf(stderr, "no strategy '%s'\n", key.c_str());
+        return 2;
+      }
+      options.base = options.strategies.back();
+      options.compared.assign(options.strategies.begin(), options.strategies.end() - 1);
     } else {
       options.files.push_back(word);
     }
   }
   if (options.files.empty()) {
-    std::fprintf(stderr, "usage: strategy_bench [--seeds N] [--lag N] [--optimum N] FILE.csv...\n");
+    std::fprintf(stderr,
+                 "usage: strategy_bench [--seeds N] [--lag N] [--optimum N] [--strategies A,B,...]"
+                 " FILE.csv...\n");
     return 2;
   }
   std::printf("%-24s %6s %10s", "landscape", "rows", "best [s]");
@@ -160,7 +187,7 @@ int Main(int argc, char** argv) {
     }
   }
   std::printf(" %8s\n", "to best");
-  std::map<int, Verdict> verdicts;
+  Verdicts verdicts;
   for (const std::string& file : options.files) {
     const Status status = Compare(file, options, verdicts);
     if (!status.ok()) {
@@ -168,16 +195,17 @@ int Main(int argc, char** argv) {
       return 1;
     }
   }
-  for (const auto& [mark, verdict] : verdicts) {
+  for (const auto& [strategy, verdict] : verdicts.of) {
     std::printf(
-        "after %d trials, model against random: ahead on %d of %d tasks, behind by more than"
-        " 3 %% on %d, worst ratio %.3f\n",
-        mark, verdict.ahead, verdict.tasks, verdict.behind, verdict.worst);
+        "after %d trials, %s against %s: ahead on %d of %d tasks, equal on %d, behind by more than"
+        " 3 %% on %d, worst ratio %.3f, geometric mean %.4f\n",
+        strategy.second, strategy.first.c_str(), options.base.c_str(), verdict.ahead, verdict.tasks,
+        verdict.equal, verdict.behind, verdict.worst, std::exp(verdict.logarithms / verdict.tasks));
   }
   if (options.optimum == 0) return 0;
-  const int missed = verdicts[kMarks[0]].missed;
-  std::printf("optimum not found within %d trials: %d searches\n", options.optimum, missed);
-  return missed == 0 ? 0 : 1;
+  std::printf("optimum not found within %d trials: %d searches\n", options.optimum,
+              verdicts.missed);
+  return verdicts.missed == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -54,7 +54,8 @@ void ExchangeCommands::Declare(CLI::App& records) {
                  "command)");
   in->add_option(
       "--space", t4_.space,
-      "Of T4 files: the space of their task, a T1 file (default: the values that occur)");
+      "Of T4 files: the space of their task, a T1 file or a text (default: the values that "
+      "occur)");
   in->add_option("--name", t4_.name, "Of T4 files: name of their task (default: the file's)");
   in->add_option("--problem", t4_.problem,
                  "Of T4 files: what the kernel solves, a JSON object such as {\"m\": 512}");

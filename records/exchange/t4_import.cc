@@ -299,6 +299,7 @@ Result<T4Import> ImportT4(Store& store, const std::string& path, const T4ImportO
     std::string t1;
     if (!options.space.empty()) {
       TW_ASSIGN_OR_RETURN(t1, ReadFile(options.space, kMaxOpenTaskBytes));
+      if (!IsT1Text(t1)) t1 = task.space.ToT1();
     }
     if (options.dry_run) {
       done.imported = done.results;

@@ -396,6 +396,10 @@ ExpressionValue ExpressionPool::Evaluate(ExpressionId expression,
       return Evaluate(node.operands[first.truth() ? 1 : 2], values);
     }
     default: {
+      if (TakesTwo(node.op)) {
+        return ApplyToTwo(node.op, Evaluate(node.operands[0], values),
+                          Evaluate(node.operands[1], values));
+      }
       std::vector<ExpressionValue> operands;
       operands.reserve(node.operands.size());
       for (ExpressionId operand : node.operands) operands.push_back(Evaluate(operand, values));

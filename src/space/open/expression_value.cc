@@ -286,7 +286,56 @@ ExpressionValue FromParameterValue(const ParameterValue& value) {
   return std::visit([](const auto& one) { return ExpressionValue{one}; }, value);
 }
 
+bool TakesTwo(ConditionOp op) {
+  switch (op) {
+    case ConditionOp::kAdd:
+    case ConditionOp::kSubtract:
+    case ConditionOp::kMultiply:
+    case ConditionOp::kDivide:
+    case ConditionOp::kFloorDivide:
+    case ConditionOp::kModulo:
+    case ConditionOp::kPower:
+    case ConditionOp::kShiftLeft:
+    case ConditionOp::kShiftRight:
+    case ConditionOp::kBitAnd:
+    case ConditionOp::kBitOr:
+    case ConditionOp::kBitXor:
+    case ConditionOp::kEqual:
+    case ConditionOp::kNotEqual:
+    case ConditionOp::kLess:
+    case ConditionOp::kLessEqual:
+    case ConditionOp::kGreater:
+    case ConditionOp::kGreaterEqual:
+    case ConditionOp::kIn:
+    case ConditionOp::kNotIn:
+      return true;
+    default:
+      return false;
+  }
+}
+
+ExpressionValue ApplyToTwo(ConditionOp op, const ExpressionValue& a, const ExpressionValue& b) {
+  if (a.failed() || b.failed()) return FailedValue();
+  switch (op) {
+    case ConditionOp::kEqual:
+      return {Equal(a, b)};
+    case ConditionOp::kNotEqual:
+      return {!Equal(a, b)};
+    case ConditionOp::kLess:
+    case ConditionOp::kLessEqual:
+    case ConditionOp::kGreater:
+    case ConditionOp::kGreaterEqual:
+      return Ordering(op, a, b);
+    case ConditionOp::kIn:
+    case ConditionOp::kNotIn:
+      return Contains(b, a, op == ConditionOp::kIn);
+    default:
+      return Arithmetic(op, a, b);
+  }
+}
+
 ExpressionValue ApplyOperator(ConditionOp op, const Values& operands) {
+  if (TakesTwo(op)) return ApplyToTwo(op, operands[0], operands[1]);
   for (const ExpressionValue& operand : operands) {
     if (operand.failed()) return FailedValue();
   }
@@ -297,18 +346,6 @@ ExpressionValue ApplyOperator(ConditionOp op, const Values& operands) {
       return {!operands[0].truth()};
     case ConditionOp::kToBoolean:
       return {operands[0].truth()};
-    case ConditionOp::kEqual:
-      return {Equal(operands[0], operands[1])};
-    case ConditionOp::kNotEqual:
-      return {!Equal(operands[0], operands[1])};
-    case ConditionOp::kLess:
-    case ConditionOp::kLessEqual:
-    case ConditionOp::kGreater:
-    case ConditionOp::kGreaterEqual:
-      return Ordering(op, operands[0], operands[1]);
-    case ConditionOp::kIn:
-    case ConditionOp::kNotIn:
-      return Contains(operands[1], operands[0], op == ConditionOp::kIn);
     case ConditionOp::kMin:
     case ConditionOp::kMax:
       return Extreme(op == ConditionOp::kMax, operands);
@@ -317,8 +354,7 @@ ExpressionValue ApplyOperator(ConditionOp op, const Values& operands) {
     case ConditionOp::kLen:
       return LengthOf(operands[0]);
     default:
-      return operands.size() == 2 ? Arithmetic(op, operands[0], operands[1])
-                                  : OfOneNumber(op, operands[0]);
+      return OfOneNumber(op, operands[0]);
   }
 }
 

@@ -79,4 +79,9 @@ inline ExpressionValue FailedValue() { return {ExpressionValue::Failure()}; }
 /// not evaluate all their operands.
 ExpressionValue ApplyOperator(ConditionOp op, const std::vector<ExpressionValue>& operands);
 
+/// Whether an operator always has two operands, which are both evaluated.
+bool TakesTwo(ConditionOp op);
+/// Applies such an operator.
+ExpressionValue ApplyToTwo(ConditionOp op, const ExpressionValue& a, const ExpressionValue& b);
+
 }  // namespace tilewright

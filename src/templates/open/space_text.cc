@@ -311,11 +311,14 @@ Result<OpenSpace> ParseSpaceText(std::string_view text, std::string_view file) {
   return SpaceParser(text, file).Parse();
 }
 
+bool IsT1Text(std::string_view contents) {
+  const std::size_t first = contents.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  return first == std::string_view::npos || contents[first] == '{' || contents[first] == '[';
+}
+
 Result<OpenSpace> LoadOpenSpace(const std::string& path) {
   TW_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  const std::size_t first = text.find_first_not_of(" \t\r\n\xef\xbb\xbf");
-  const bool json = first == std::string::npos || text[first] == '{' || text[first] == '[';
-  if (!json) return ParseSpaceText(text, path);
+  if (!IsT1Text(text)) return ParseSpaceText(text, path);
   Result<OpenSpace> space = OpenSpace::ParseT1(text);
   if (!space.ok()) return space.status().WithContext(path);
   return space;

@@ -15,7 +15,10 @@ namespace tilewright {
 /// Errors: kInvalidArgument with file, line and column; those of OpenSpace::Create, with the file.
 Result<OpenSpace> ParseSpaceText(std::string_view text, std::string_view file);
 
-/// Loads a space: a T1 file if the contents are JSON, else a text.
+/// Whether the contents of a file of a space are those of a T1 file, because they are JSON.
+bool IsT1Text(std::string_view contents);
+
+/// Loads a space: a T1 file, or else a text.
 /// Errors: those of reading, OpenSpace::ParseT1 and ParseSpaceText, with the path.
 Result<OpenSpace> LoadOpenSpace(const std::string& path);
 

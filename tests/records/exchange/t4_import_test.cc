@@ -159,6 +159,22 @@ TEST_F(T4ImportTest, ATaskMayHaveItsSpaceNameAndProblem) {
   EXPECT_EQ(exported.spaces[0].file, *T4File::Parse(kFile));
 }
 
+TEST_F(T4ImportTest, ASpaceGivenAsATextIsExportedAsT1) {
+  T4ImportOptions options;
+  options.space = Write("conv.txt",
+                        "space conv\nknob x = {16, 32, 64}\nknob mode = {\"a\", \"b\"}\n"
+                        "require x < 64 or mode == \"a\"\n");
+  Imported(Write("conv.A100.T4.json", kFile), options);
+  const T4Export exported = Exported(*store_);
+  ASSERT_EQ(exported.spaces.size(), 1u);
+  const auto space = OpenSpace::ParseT1(exported.spaces[0].t1);
+  ASSERT_TRUE(space.ok()) << space.status().message();
+  EXPECT_EQ(space->name(), "conv");
+  EXPECT_EQ(space->size(), 5);
+  EXPECT_EQ(exported.spaces[0].file, *T4File::Parse(kFile));
+  EXPECT_EQ(Imported(Path("conv.A100.T4.json"), options).imported, 0);
+}
+
 TEST_F(T4ImportTest, DevicesOfFilesAreComparedByTheirNames) {
   Imported(Write("conv.A100.T4.json", kFile));
   std::string other = kFile;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -228,6 +229,55 @@ TEST(OpenSpaceTest, AnEntangledSpaceOfRareConfigsIsWalkedFromThoseFoundFirst) {
   const OpenSpace space = Made(mixed.parameters, {mixed.sum + " % 15000 == 3"});
   EXPECT_TRUE(space.walks());
   EXPECT_GE(DifferentSamples(space), 1U);
+}
+
+TEST(OpenSpaceTest, ASearchFindsConfigsThatRandomDrawsDoNot) {
+  const Entangled mixed;  // one combination in 10^5
+  EXPECT_GE(DifferentSamples(Made(mixed.parameters, {mixed.sum + " % 100000 == 3"})), 1U);
+}
+
+TEST(OpenSpaceTest, ASearchGoesByTheConditionsThatLeaveFewValues) {
+  // One combination in some 10^10, as each equation fixes the last of its parameters.
+  std::vector<Parameter> parameters;
+  std::vector<std::int64_t> values;
+  for (int i = 1; i <= 32; ++i) values.push_back(i);
+  for (const char* name : {"bx", "by", "bz", "tx", "ty", "tz", "vx", "vy", "un", "st"}) {
+    parameters.push_back(Integers(name, values));
+  }
+  const OpenSpace space =
+      Made(parameters,
+           {"1024 % (bx * by * bz) == 0", "bx * by * bz >= 256",
+            "(bx * tx * by * ty + by * ty * bz * tz) * st * 4 == 49152",
+            "1536 % (bx * tx * vx) == 0", "1536 % (by * ty * vy) == 0",
+            "(tx * ty * tz * un + vx * vy * st) % 61 == 0", "tx * ty * tz + vx * vy == un * un"});
+  EXPECT_TRUE(space.walks());
+  EXPECT_GE(DifferentSamples(space), 1U);
+}
+
+TEST(OpenSpaceTest, ASearchThatTriesAllRefusesExactlyTheSpacesWithoutConfigs) {
+  constexpr std::int64_t kPrime = 999'983, kValues = 120;
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < kValues; ++i) values.push_back(i * i * 7919 + i);
+  std::vector<int> configs(kPrime, 0);  // by remainder
+  for (std::int64_t a : values) {
+    for (std::int64_t b : values) {
+      for (std::int64_t c : values) {
+        ++configs[static_cast<std::size_t>((a * 5003 + b * 71'993 + c) % kPrime)];
+      }
+    }
+  }
+  const auto make = [&](int count) {
+    const auto rest = std::ranges::find(configs, count) - configs.begin();
+    return OpenSpace::Create("",
+                             {Integers("a", values), Integers("b", values), Integers("c", values)},
+                             {"(a * 5003 + b * 71993 + c) % 999983 == " + std::to_string(rest)});
+  };
+  const auto one = make(1);
+  ASSERT_TRUE(one.ok()) << one.status().message();
+  EXPECT_EQ(DifferentSamples(*one), 1U);
+  const auto none = make(0);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.status().message(), "no combination of values fulfils all conditions");
 }
 
 TEST(OpenSpaceTest, AnEntangledSpaceWithoutConfigsIsRefusedWhenItIsMade) {
