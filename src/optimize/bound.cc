@@ -98,7 +98,7 @@ std::optional<Metric> MetricOfName(std::string_view name) {
 bool LargerIsBetter(Metric metric) { return RowOf(metric).relation == ">="; }
 
 std::string Bound::ToString() const {
-  return fmt::format("{}{}{:g}", RowOf(metric).name, RowOf(metric).relation, limit);
+  return fmt::format("{}{}{}", RowOf(metric).name, RowOf(metric).relation, limit);
 }
 
 double Bound::ValueOf(const OutputError& error) const {

@@ -150,6 +150,9 @@ Result<PartError> Candidates::ErrorOn(Part part, const Formats& formats) {
 
 Result<Score> Candidates::ScoreOf(Part part, const Formats& formats) {
   TW_ASSIGN_OR_RETURN(const std::string tag, TagOf(formats));
+  const std::string step =
+      fmt::format("score/{}/{}@{}#{}", NameOf(part), CodeOf(formats), tag, score_key_);
+  if (const auto known = refused_.find(step); known != refused_.end()) return known->second;
   const auto measure = [&]() -> Result<Score> {
     TW_ASSIGN_OR_RETURN(const Built* built, LibraryOf(formats));
     TW_ASSIGN_OR_RETURN(auto score, RunScore(score_, built->path,
@@ -158,14 +161,15 @@ Result<Score> Candidates::ScoreOf(Part part, const Formats& formats) {
                                               "TILEWRIGHT_FORMATS=" + CodeOf(formats),
                                               std::string("TILEWRIGHT_PART=") + NameOf(part)},
                                              folder_->path()));
-    if (!score.refused.empty() && IsFloat32(formats)) {
-      return InvalidArgument("--score: the float32 library: " + score.refused);
-    }
-    return score;
+    if (score.refused.empty()) return score;
+    const Status refused = InvalidArgument("--score: the float32 library: " + score.refused);
+    if (!IsFloat32(formats)) refused_.emplace(step, std::move(score));
+    return refused;
   };
-  return RunStep<Score>(
-      journal_, fmt::format("score/{}/{}@{}#{}", NameOf(part), CodeOf(formats), tag, score_key_),
-      measure);
+  auto score = RunStep<Score>(journal_, step, measure);
+  const auto refused = refused_.find(step);
+  if (refused != refused_.end()) return refused->second;
+  return score;
 }
 
 Result<RaceTimes> Candidates::RaceOf(const std::string& name,

@@ -94,6 +94,7 @@ class Candidates {
   std::optional<LockedTempDir> folder_;
   std::map<std::string, Built> libraries_;        // by CodeOf
   std::map<std::string, std::uint64_t> kernels_;  // KernelKeyOf, by CodeOf
+  std::map<std::string, Score> refused_;          // by step; not kept, as the cause may pass
   std::vector<Sample> expected_;
   double elements_ = 0, squares_ = 0;  // of the float32 outputs
 };

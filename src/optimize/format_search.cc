@@ -84,12 +84,7 @@ class FormatSearch {
                                     : "--score: expected --bound 'score>=NUMBER'");
     }
     const TensorType& output = graph.node(graph.outputs()[0]).type;
-    const std::int64_t classes = ClassesOf(output);
-    if (settings_.bound.metric == Metric::kAgreement && classes < 2) {
-      return InvalidArgument("agreement: the first output is " + output.ToString() +
-                             ", expected rows of several classes");
-    }
-    const std::int64_t rows = output.elements() / classes;
+    TW_ASSIGN_OR_RETURN(const std::int64_t rows, RowsOf(output, settings_.bound));
     TW_ASSIGN_OR_RETURN(report_.split, SplitSamples(samples_.size(), settings_.bound, rows));
     Note("{} samples: {} calibrate, {} search, {} held out", samples_.size(),
          report_.split.calibration.size(), report_.split.search.size(),
@@ -335,18 +330,24 @@ class FormatSearch {
       proposal.Predict(combination);
       if (!proposal.Correct(choice, combination) || known) break;
     }
-    TW_RETURN_IF_ERROR(TakePrevious(proposal));
+    TW_RETURN_IF_ERROR(TakePrevious(proposal, end));
     report_.predicted_front = proposal.Front();
     return {};
   }
 
-  /// Adds the combinations of earlier runs that would still have the same kernels.
-  Status TakePrevious(const Proposal& proposal) {
+  /// Adds the combinations of earlier runs that would still have the same kernels. A score program
+  /// may have to rate them again, which ends with the budget.
+  Status TakePrevious(const Proposal& proposal, double end) {
     if (!previous_) return {};
+    SystemClock clock;
     for (const Combination& earlier : previous_->combinations) {
       if (Find(earlier.formats) != nullptr || !network().CanHave(earlier.formats)) continue;
       TW_ASSIGN_OR_RETURN(const std::string tag, candidates_->TagOf(earlier.formats));
       if (tag != earlier.kernels) continue;
+      if (settings_.score.given() && clock.MonotonicSeconds() > end) {
+        Note("the budget is over: some combinations of earlier runs have no score");
+        break;
+      }
       TW_RETURN_IF_ERROR(Measure(earlier.formats));
       proposal.Predict(report_.combinations.back());
     }

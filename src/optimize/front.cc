@@ -94,7 +94,7 @@ void MarkFront(std::vector<Combination>& combinations) {
 
 std::string FrontPreference::ToString() const {
   const std::string name(MetricName(bound.metric));
-  return max_seconds ? fmt::format("{},seconds<={:g}", name, *max_seconds)
+  return max_seconds ? fmt::format("{},seconds<={}", name, *max_seconds)
                      : fmt::format("{},{}", kSeconds, bound.ToString());
 }
 

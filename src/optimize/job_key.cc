@@ -1,5 +1,8 @@
 #include "src/optimize/job_key.h"
 
+#include <bit>
+#include <cstdint>
+
 #include "src/base/hash.h"
 #include "src/target/device.h"
 #include "src/tensor/operator_hash.h"
@@ -8,7 +11,7 @@ namespace tilewright::optimize {
 namespace {
 
 /// Version of the steps: raised when a change makes stored ones wrong.
-constexpr int kStepsVersion = 3;
+constexpr int kStepsVersion = 4;
 
 std::uint64_t HashOfTensor(const Tensor& tensor, std::uint64_t state) {
   state = Fnv1a64(tensor.type().ToString(), state);
@@ -22,11 +25,12 @@ std::uint64_t HashOfGraph(const Graph& graph, std::uint64_t state) {
     state = Fnv1a64(node.name + " " + node.type.ToString(), state);
     if (node.kind == NodeKind::kOperator) state = Mix64(state ^ HashOf(node.op, node.inputs));
     if (const double* fill = graph.Fill(id)) {
-      state = Fnv1a64(std::to_string(*fill), state);
+      state = Mix64(state ^ std::bit_cast<std::uint64_t>(*fill));
     } else if (node.kind == NodeKind::kConstant && graph.HasContents(id)) {
       state = HashOfTensor(*graph.Contents(id), state);
     }
   }
+  for (const int id : graph.outputs()) state = Mix64(state ^ static_cast<std::uint64_t>(id));
   return state;
 }
 

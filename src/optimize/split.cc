@@ -16,10 +16,7 @@ Result<DataSplit> SplitSamples(std::size_t count, const Bound& bound, std::int64
     const std::size_t quarter = std::max<std::size_t>(1, samples / 4);
     return std::pair(std::min(quarter, kMaxCalibration), quarter);
   };
-  const auto needed = static_cast<std::size_t>(bound.metric == Metric::kAgreement
-                                                   ? (bound.LeastCount() + rows - 1) /
-                                                         std::max<std::int64_t>(rows, 1)
-                                                   : bound.LeastCount());
+  const std::size_t needed = LeastHeldOut(bound, rows);
   const auto enough = [&](std::size_t samples) {
     const auto [calibration, search] = parts(samples);
     return samples >= calibration + search + std::max<std::size_t>(needed, 1);
@@ -46,6 +43,21 @@ Result<DataSplit> SplitSamples(std::size_t count, const Bound& bound, std::int64
   split.held_out.assign(place(calibration + search), order.end());
   for (auto* part : {&split.calibration, &split.search, &split.held_out}) std::ranges::sort(*part);
   return split;
+}
+
+Result<std::int64_t> RowsOf(const TensorType& output, const Bound& bound) {
+  const std::int64_t classes = ClassesOf(output);
+  if (bound.metric == Metric::kAgreement && classes < 2) {
+    return InvalidArgument("agreement: the first output is " + output.ToString() +
+                           ", expected rows of several classes");
+  }
+  return output.elements() / classes;
+}
+
+std::size_t LeastHeldOut(const Bound& bound, std::int64_t rows) {
+  const std::int64_t count = bound.LeastCount();
+  if (bound.metric != Metric::kAgreement) return static_cast<std::size_t>(count);
+  return static_cast<std::size_t>((count + rows - 1) / std::max<std::int64_t>(rows, 1));
 }
 
 }  // namespace tilewright::optimize

@@ -21,4 +21,13 @@ struct DataSplit {
 /// Errors: kInvalidArgument with the least number if there are too few for the bound.
 Result<DataSplit> SplitSamples(std::size_t count, const Bound& bound, std::int64_t rows);
 
+/// Returns the number of rows of one sample.
+///
+/// output: type of the first output. Errors: kInvalidArgument for `agreement` of rows with one
+/// class, which always agree.
+Result<std::int64_t> RowsOf(const TensorType& output, const Bound& bound);
+
+/// Returns the least number of held-out samples that decide a bound.
+std::size_t LeastHeldOut(const Bound& bound, std::int64_t rows);
+
 }  // namespace tilewright::optimize

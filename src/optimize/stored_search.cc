@@ -11,6 +11,7 @@
 #include "src/optimize/journal.h"
 #include "src/optimize/kernel_key.h"
 #include "src/optimize/report_text.h"
+#include "src/optimize/split.h"
 #include "src/session/format.h"
 
 namespace tilewright::optimize {
@@ -37,6 +38,15 @@ Status FindIn(const std::string& path, std::string_view network, StoredChoice& c
     choice.report = *std::move(report);
   }
   return {};
+}
+
+/// Checks that the held-out part of a stored search decides a bound of the network.
+Status CheckDecides(const TensorType& output, const SearchReport& report, const Bound& bound) {
+  TW_ASSIGN_OR_RETURN(const std::int64_t rows, RowsOf(output, bound));
+  const std::size_t least = LeastHeldOut(bound, rows), held_out = report.split.held_out.size();
+  if (held_out >= least) return {};
+  return InvalidArgument(fmt::format("{}: the search had {} held-out samples, expected at least {}",
+                                     bound.ToString(), held_out, least));
 }
 
 /// Makes the graph of the choice, and checks that its library would have the measured kernels.
@@ -109,6 +119,10 @@ Result<StoredChoice> ChooseStored(session::CompileRequest& request,
         choice.preference.ToString(),
         stores.empty() ? "any store" : fmt::format("{}", fmt::join(stores, ", "))));
   }
+  const Graph& graph = request.graph;
+  const Status decides =
+      CheckDecides(graph.node(graph.outputs()[0]).type, choice.report, choice.preference.bound);
+  if (!decides.ok()) return decides.WithContext("--prefer");
   auto chosen = ChooseFrom(choice.report, choice.preference);
   if (!chosen.ok()) return chosen.status().WithContext("--prefer");
   choice.chosen = *chosen;

@@ -21,7 +21,8 @@ Sample OutputOf(std::vector<double> values, std::int64_t rows = 1) {
 }
 
 TEST(BoundTest, ParsesAndPrintsEveryMetric) {
-  for (const char* text : {"sqnr>=30", "agreement>=0.99", "max_error<=0.01", "cosine>=0.999"}) {
+  for (const char* text :
+       {"sqnr>=30", "agreement>=0.99", "max_error<=0.01", "cosine>=0.99999995", "score>=0.7"}) {
     const auto bound = ParseBound(text);
     ASSERT_TRUE(bound.ok()) << bound.status().message();
     EXPECT_EQ(bound->ToString(), text);

@@ -328,6 +328,8 @@ TEST_F(FormatSearchTest, ACandidateWithoutAScoreIsRefusedWithTheReason) {
       EXPECT_EQ(one.refused, "");
     }
   }
+  EXPECT_EQ(Steps("score/"), Steps("score/search/ffff") + Steps("score/held_out/ffff"))
+      << "a refusal is not stored: its cause may pass";
 }
 
 TEST_F(FormatSearchTest, AScoreNeedsAFloat32LibraryThatKeepsTheBound) {

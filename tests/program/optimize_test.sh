@@ -111,6 +111,9 @@ has 'search with --score' err
 expect 2 compile net.relay --prefer 'seconds,sqnr>40' --records r.db $common -o none.so
 has 'expected sqnr>=DECIBELS' err
 # shellcheck disable=SC2086
+expect 2 compile net.relay --prefer 'seconds,agreement>=0.999' --records r.db $common -o none.so
+has 'held-out samples, expected at least' err
+# shellcheck disable=SC2086
 expect 2 compile net.relay --prefer 'seconds,sqnr>=20' --threads 7 --records r.db $common -o none.so
 has 'no search of this network for this target' err
 [ ! -e none.so ] || fail "a refused preference left a library"
