@@ -201,8 +201,10 @@ Result<int> ExchangeCommands::ImportT4Files(const search::StrategyRegistry& stra
   TW_RETURN_IF_ERROR(store);
   const auto imports = records::ImportT4Files(*store, files_, t4_);
   if (!imports.ok()) {
+    const auto imported = store->CountTrials({});
     store = NotFound("closed");
-    if (is_new && !dry_run_) RemoveStore(path);
+    // After an error of writing, files before it are imported.
+    if (is_new && !dry_run_ && imported.ok() && *imported == 0) RemoveStore(path);
     return imports.status();
   }
   Json list = Json::array();

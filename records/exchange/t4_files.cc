@@ -37,7 +37,8 @@ Result<std::string> T4FileText(const T4Space& space, const std::string& format) 
 
 Status WriteT4Files(const T4Export& exported, const std::string& format,
                     const std::string& output) {
-  const bool folder = output.ends_with('/') || std::filesystem::is_directory(output);
+  std::error_code failed;  // then it is no folder
+  const bool folder = output.ends_with('/') || std::filesystem::is_directory(output, failed);
   if (exported.spaces.size() > 1 && !folder) {
     return InvalidArgument(Counted(std::ssize(exported.spaces), "file") +
                            ", one for each task and template: expected --output FOLDER/ (with the "

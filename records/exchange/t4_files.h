@@ -9,7 +9,7 @@
 namespace tilewright::records {
 
 /// Imports several T4 files; if one is refused, none is imported. Returns the import of each.
-/// Errors: those of ImportT4.
+/// Errors: those of ImportT4. After an error of writing, files before it may be imported.
 Result<std::vector<T4Import>> ImportT4Files(Store& store, const std::vector<std::string>& files,
                                             const T4ImportOptions& options);
 

@@ -3,6 +3,7 @@
 #include "src/base/status.h"
 
 namespace tilewright {
+
 bool HasKind(const Expr& expr, ExprKind kind) {
   return AnyNode(expr, [&](const Expr& node) { return node->kind == kind; });
 }

@@ -1,4 +1,3 @@
-
 #include "src/ir/print.h"
 #include "src/schedule/schedule.h"
 

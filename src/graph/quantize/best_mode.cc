@@ -1,6 +1,7 @@
 #include "src/graph/quantize/best_mode.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -23,7 +24,8 @@ Result<Quality> FloatResults::Compare(const Graph& quantized) const {
 }
 
 bool EndsQuantized(const PipelineOptions& options) {
-  return options.passes.back() == "realize" || options.passes.back() == "simulate";
+  return !options.passes.empty() &&
+         (options.passes.back() == "realize" || options.passes.back() == "simulate");
 }
 
 std::size_t InputsToCompare(const Graph& graph, std::size_t samples) {
@@ -54,7 +56,9 @@ Result<ModeResult> QuantizeInBestMode(const Graph& graph, PipelineOptions& optio
     ModeResult result{mode, {}, {}, {}};
     TW_ASSIGN_OR_RETURN(result.graph, RunPasses(graph.Clone(), options, &result.values));
     TW_ASSIGN_OR_RETURN(result.quality, expected.Compare(result.graph));
-    const bool better = !best || result.quality.total > best->quality.total;
+    // Of a network that yields inf or NaN the quality is not a number.
+    const bool better =
+        !best || std::isnan(best->quality.total) || result.quality.total > best->quality.total;
     tried(result, better);
     if (better) best = std::move(result);
   }

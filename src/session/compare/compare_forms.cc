@@ -81,6 +81,9 @@ Result<FormReport> CompareWithGraph(FormComparison& comparison, Graph unfolded,
 }  // namespace
 
 Result<FormReport> CompareForms(FormComparison comparison) {
+  if (comparison.verify.progress == nullptr) {
+    return InvalidArgument("verify.progress: expected one");
+  }
   TW_ASSIGN_OR_RETURN(auto graph,
                       LoadForRunning(comparison.reference, comparison.seeded, comparison.note));
   TW_ASSIGN_OR_RETURN(const auto inputs, comparison.inputs.Make(ValuesOf(graph, graph.inputs())));

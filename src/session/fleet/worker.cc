@@ -136,7 +136,12 @@ bool ServeSeats(std::span<WorkerSeat> seats, std::atomic<int>& stop, Clock& cloc
   std::vector<std::thread> threads;
   for (WorkerSeat& seat : seats.subspan(1)) {
     auto thread = StartThread([&serve, &seat] { serve(seat); });
-    if (thread.ok()) threads.push_back(*std::move(thread));
+    if (thread.ok()) {
+      threads.push_back(*std::move(thread));
+      continue;
+    }
+    failed(seat.settings.name.ToString(), thread.status());
+    sound = false;
   }
   serve(seats.front());
   for (std::thread& thread : threads) thread.join();

@@ -63,7 +63,8 @@ Result<WorkerSeat> OpenFakeSeat(const WorkerProfile& profile, int number, double
 
 /// Serves the jobs of a fleet until a signal, each seat on a thread of its own. stop: number of the
 /// signal, 0 for none. After the first one the seats finish their orders; SIGTERM or a second one
-/// ends them at once. failed: receives the error of a seat, whose others go on.
+/// ends them at once. failed: receives the error of a seat, whose others go on; it is called from
+/// several threads at once. seats: at least one.
 /// Returns true if no seat failed.
 bool ServeSeats(std::span<WorkerSeat> seats, std::atomic<int>& stop, Clock& clock,
                 const std::function<void(const std::string& seat, const Status& why)>& failed);

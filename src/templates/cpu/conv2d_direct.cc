@@ -28,8 +28,6 @@ namespace tilewright {
 namespace conv2d_direct_cpu {
 namespace {
 
-/// More products than this in one unrolled body make code that no longer fits the instruction
-/// cache and takes long to compile.
 /// Fewer accumulators than this leave the two multiply-add units waiting for their own results.
 constexpr std::int64_t kMinAccumulators = 8;
 

@@ -22,7 +22,7 @@ constexpr KnobDoc kKnobs[] = {
     {"tile_y", "Rows of the result: work-groups, work-items of a group, rows of one item."},
     {"tile_x", "Columns of the result: work-groups, work-items of a group, columns of one item."},
     {"ann_spatial",
-     "Loops over channels, rows and columns of an item: `unroll` (up to 16 iterations), `vec` (2,"
+     "Loops over channels, rows and columns of an item: `unroll` (up to 16 times), `vec` (2,"
      " 4, 8 or 16), or `none`, which unrolls them only if the sums fit in registers. The loop with"
      " `vec` is innermost."},
 };
