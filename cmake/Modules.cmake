@@ -168,15 +168,17 @@ if(NOT TILEWRIGHT_SHARED_DATA)
   set(TILEWRIGHT_SHARED_DATA ${PROJECT_SOURCE_DIR}/../shared)
 endif()
 
-# tw_tests(<folder> DEPS <module>... PARTS <number> SANITIZED_PARTS <number> SHARED <test>...): one test program from
-# tests/<folder>/*_test.cc, with the ctest label <folder>. PARTS (default 1): number of processes that
-# divide the cases (tests/cases.sh); a process for each case would take longer than most cases do.
-# SANITIZED_PARTS: sanitized builds run only so many of the parts, for modules with hundreds of cases
-# that take the same paths with other sizes. A part has every PARTS-th case. All parts run if
-# TILEWRIGHT_ALL_SANITIZED is on.
+# tw_tests(<folder> DEPS <module>... PARTS <number> SANITIZED_PARTS <number> SANITIZED_WITHOUT <case>...
+#          SHARED <test>...): one test program from tests/<folder>/*_test.cc, with the ctest label <folder>.
+# PARTS (default 1): number of processes that divide the cases (tests/cases.sh); a process for each case
+# would take longer than most cases do. A part has every PARTS-th case.
+# SANITIZED_PARTS: sanitized builds run only so many of the parts (0: none), for modules with hundreds of cases
+# that take the same paths with other sizes. SANITIZED_WITHOUT: cases that sanitized builds leave out, as
+# shell patterns: their time is spent in code that others cover. All cases run if TILEWRIGHT_ALL_SANITIZED
+# is on. TILEWRIGHT_TESTS_ONCE: an optimized build runs only what sanitized builds leave out.
 # SHARED: the tests that need third-party data, as GoogleTest patterns.
 function(tw_tests folder)
-  cmake_parse_arguments(ARG "" "PARTS;SANITIZED_PARTS" "DEPS;LIBS;SHARED" ${ARGN})
+  cmake_parse_arguments(ARG "" "PARTS;SANITIZED_PARTS" "DEPS;LIBS;SHARED;SANITIZED_WITHOUT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc)
   # A file with a main of its own is another program.
   list(FILTER sources EXCLUDE REGEX "_main\\.cc$")
@@ -210,20 +212,38 @@ function(tw_tests folder)
   if(NOT ARG_PARTS)
     set(ARG_PARTS 1)
   endif()
-  set(last ${ARG_PARTS})
-  if(ARG_SANITIZED_PARTS AND TILEWRIGHT_SANITIZE AND NOT TILEWRIGHT_ALL_SANITIZED)
-    set(last ${ARG_SANITIZED_PARTS})
+  if(NOT DEFINED ARG_SANITIZED_PARTS)
+    set(ARG_SANITIZED_PARTS ${ARG_PARTS})
   endif()
-  foreach(part RANGE 1 ${last})
+  list(JOIN ARG_SANITIZED_WITHOUT ":" apart)
+  set(added FALSE)
+  foreach(part RANGE 1 ${ARG_PARTS})
+    set(choice "")
+    if(TILEWRIGHT_SANITIZE AND NOT TILEWRIGHT_ALL_SANITIZED)
+      if(part GREATER ARG_SANITIZED_PARTS)
+        continue()
+      elseif(apart)
+        set(choice without ${apart})
+      endif()
+    elseif(TILEWRIGHT_TESTS_ONCE AND NOT TILEWRIGHT_SANITIZE AND part LESS_EQUAL ARG_SANITIZED_PARTS)
+      if(NOT apart)
+        continue()
+      endif()
+      set(choice only ${apart})
+    endif()
+    set(added TRUE)
     set(name ${folder}_tests_${part}_of_${ARG_PARTS})
     # Each case has the time that scripts/test.sh gives a test, so a part has more. Programs of many
     # parts go first.
     add_test(NAME ${name}
              COMMAND ${PROJECT_SOURCE_DIR}/tests/cases.sh $<TARGET_FILE:${folder}_tests> ${part}
-                     ${ARG_PARTS} ${PROJECT_BINARY_DIR}/cases/${name} ${filter})
+                     ${ARG_PARTS} ${PROJECT_BINARY_DIR}/cases/${name} ${filter} ${choice})
     set_tests_properties(${name} PROPERTIES LABELS ${folder} TIMEOUT 3600
                          COST ${ARG_PARTS})
   endforeach()
+  if(NOT added)
+    set_target_properties(${folder}_tests PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
   if(TILEWRIGHT_TEST_CASES)  # for editors and `ctest -R Suite.Case`
     gtest_discover_tests(${folder}_tests DISCOVERY_MODE PRE_TEST PROPERTIES LABELS case)
   endif()

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# cases.sh PROGRAM PART PARTS REPORT [FILTER]: runs every PARTS-th case of a GoogleTest program,
-# beginning with the PART-th, in one process. FILTER: runs only cases that match this GoogleTest
-# pattern.
+# cases.sh PROGRAM PART PARTS REPORT [FILTER [without|only PATTERNS]]: runs every PARTS-th case of a
+# GoogleTest program, beginning with the PART-th, in one process. FILTER: runs only cases that match this
+# GoogleTest pattern. PATTERNS: shell patterns with colons between them; of the part's cases those that
+# match one are left out, or are the only ones that run.
 # CASES_WITHOUT, in the environment: further patterns, of cases that do not run.
 # A case that ends the process, or takes longer than CASE_TIMEOUT seconds (300), has failed. The
 # cases after it run in a new process. Prints the output of failed and skipped cases, and writes
@@ -11,7 +12,7 @@
 #   ended                               the last line: the report is complete
 # Exit code 0: no case failed.
 set -uo pipefail
-program=$1 part=$2 parts=$3 report=$4 filter=${5:-*}
+program=$1 part=$2 parts=$3 report=$4 filter=${5:-*} choice=${6:-} patterns=${7:-}
 limit=${CASE_TIMEOUT:-300}
 if [ -n "${CASES_WITHOUT:-}" ]; then
   case $filter in
@@ -31,6 +32,19 @@ mapfile -t cases < <(awk -v part="$part" -v parts="$parts" '
   { sub(/ *# .*/, "") }
   /^[^ ]+\.$/ { suite = $0 }
   /^  [^ ]/ && suite != "" { if (n++ % parts == part - 1) print suite substr($0, 3) }' <<<"$listed")
+if [ -n "$choice" ]; then
+  chosen=()
+  IFS=: read -ra patterns <<<"$patterns"
+  for name in "${cases[@]}"; do
+    matches=without
+    for pattern in "${patterns[@]}"; do
+      # shellcheck disable=SC2053  # a pattern on purpose
+      [[ $name != $pattern ]] || matches=only
+    done
+    [ "$matches" != "$choice" ] || chosen+=("$name")
+  done
+  cases=(${chosen[@]+"${chosen[@]}"})
+fi
 printf 'planned\t%d\n' ${#cases[@]} >"$report"
 
 failures=0

@@ -28,7 +28,7 @@ bool IsClean(const CommandResult& result) {
   return stolen <= kMaxStolenShare * std::max(result.seconds, result.cpu_seconds);
 }
 
-ProgramRun Failure(Outcome outcome, std::string reason) {
+ProgramRun FailedProgram(Outcome outcome, std::string reason) {
   ProgramRun run;
   run.outcome = outcome;
   run.reason = std::move(reason);
@@ -38,13 +38,14 @@ ProgramRun Failure(Outcome outcome, std::string reason) {
 /// Failure of a config whose process was ended, or ended, before its answer.
 ProgramRun Unanswered(const Command::Line& line, const CommandResult& result) {
   if (line.too_long) {
-    return Failure(Outcome::kRunFailed, "it wrote more to standard output than allowed");
+    return FailedProgram(Outcome::kRunFailed, "it wrote more to standard output than allowed");
   }
-  if (line.disk_full) return Failure(Outcome::kRunFailed, "it wrote more to the disk than allowed");
+  if (line.disk_full)
+    return FailedProgram(Outcome::kRunFailed, "it wrote more to the disk than allowed");
   std::string reason = "it ended without an answer";
   const std::string why = result.Reason();
   if (!why.empty()) reason += ": " + why;
-  ProgramRun run = Failure(Outcome::kRunFailed, std::move(reason));
+  ProgramRun run = FailedProgram(Outcome::kRunFailed, std::move(reason));
   if (result.end == CommandEnd::kNoResource) run.error = Unavailable(run.reason);
   return run;
 }
@@ -59,7 +60,8 @@ Command::Line EndedLine() {
 }  // namespace
 
 ProgramRun FailedRun(const CommandResult& result, Outcome failed, Outcome timeout) {
-  ProgramRun run = Failure(result.end == CommandEnd::kTimeout ? timeout : failed, result.Reason());
+  ProgramRun run =
+      FailedProgram(result.end == CommandEnd::kTimeout ? timeout : failed, result.Reason());
   run.seconds = result.seconds;
   if (result.end == CommandEnd::kNoResource) run.error = Unavailable(run.reason);
   return run;
@@ -92,11 +94,11 @@ void ProgramRunner::CheckSource(Source source, const Config& config, ProgramRun&
     source_config_ = Printable(ConfigJson(task_, config));
     return;
   }
-  run =
-      Failure(Outcome::kRunFailed, (source == Source::kWallTime
-                                        ? "it printed no answer, but it printed one for the config "
-                                        : "it printed an answer, but none for the config ") +
-                                       source_config_);
+  run = FailedProgram(
+      Outcome::kRunFailed,
+      (source == Source::kWallTime ? "it printed no answer, but it printed one for the config "
+                                   : "it printed an answer, but none for the config ") +
+          source_config_);
 }
 
 void ProgramRunner::TakeAnswer(Answer answer, const Config& config, ProgramRun& run) {
@@ -121,13 +123,13 @@ ProgramRun ProgramRunner::RunOnce(const Config& config, const std::string& out,
   if (!result.ok() && !(reports_failure && result.end == CommandEnd::kExited)) {
     return FailedRun(result, Outcome::kRunFailed, Outcome::kRunTimeout);
   }
-  if (!answer.ok()) return Failure(Outcome::kRunFailed, answer.status().message());
+  if (!answer.ok()) return FailedProgram(Outcome::kRunFailed, answer.status().message());
   if (answer->has_value()) {
     TakeAnswer(**std::move(answer), config, run);
     return run;
   }
   if (task_.metrics != std::vector<std::string>{"seconds"}) {
-    return Failure(Outcome::kRunFailed, "it printed no answer with " + task_.metrics[0]);
+    return FailedProgram(Outcome::kRunFailed, "it printed no answer with " + task_.metrics[0]);
   }
   run.samples["seconds"] = {result.seconds};
   CheckSource(Source::kWallTime, config, run);
@@ -167,7 +169,7 @@ ProgramRun ProgramRunner::EndServer(ProgramRun failed) {
 ProgramRun ProgramRunner::AskServer(const Config& config, const std::string& out,
                                     double limit_seconds) {
   if (const Status started = StartServer(); !started.ok()) {
-    ProgramRun run = Failure(Outcome::kRunFailed, started.message());
+    ProgramRun run = FailedProgram(Outcome::kRunFailed, started.message());
     run.error = started;
     return run;
   }
@@ -178,7 +180,7 @@ ProgramRun ProgramRunner::AskServer(const Config& config, const std::string& out
   const Command::Line line = sent.ok() ? server_->ReadLine(limit_seconds) : EndedLine();
   if (!line.complete && line.timeout) {
     ProgramRun run =
-        Failure(Outcome::kRunTimeout, fmt::format("no answer within {:.3g} s", line.seconds));
+        FailedProgram(Outcome::kRunTimeout, fmt::format("no answer within {:.3g} s", line.seconds));
     run.seconds = line.seconds;
     return EndServer(std::move(run));
   }
@@ -193,20 +195,21 @@ ProgramRun ProgramRunner::AskServer(const Config& config, const std::string& out
     return EndServer(Unanswered(line, result));
   }
   if (!LooksLikeAnswer(line.text)) {
-    return EndServer(Failure(Outcome::kRunFailed, "it printed '" +
-                                                      Printable(line.text.substr(0, kShownBytes)) +
-                                                      "', expected one line of JSON"));
+    return EndServer(FailedProgram(Outcome::kRunFailed,
+                                   "it printed '" + Printable(line.text.substr(0, kShownBytes)) +
+                                       "', expected one line of JSON"));
   }
   auto answer = ParseAnswer(line.text, task_.metrics);
-  if (!answer.ok()) return EndServer(Failure(Outcome::kRunFailed, answer.status().message()));
+  if (!answer.ok()) return EndServer(FailedProgram(Outcome::kRunFailed, answer.status().message()));
   if (answer->id != id) {
-    return EndServer(Failure(
+    return EndServer(FailedProgram(
         Outcome::kRunFailed,
         answer->id < 0 ? fmt::format("answer: no \"id\", expected {}", id)
                        : fmt::format("it answered config {}, expected {}", answer->id, id)));
   }
   if (server_->HasMoreOutput()) {
-    return EndServer(Failure(Outcome::kRunFailed, "it answered twice, expected one line of JSON"));
+    return EndServer(
+        FailedProgram(Outcome::kRunFailed, "it answered twice, expected one line of JSON"));
   }
   server_answered_ = true;
   ProgramRun run;

@@ -76,12 +76,12 @@ Result<std::string> InspectWal(const std::string& store) {
   TW_RETURN_IF_ERROR(read);
   const std::string_view log = *read;
   if (log.size() < kWalHeaderBytes) return std::string();
-  constexpr std::uint32_t kMagic = 0x377f0682;  // the last bit selects sums of big-endian words
+  constexpr std::uint32_t kWalMagic = 0x377f0682;  // the last bit selects sums of big-endian words
   const std::uint32_t magic = BigEndian(log, 0);
   WalSum sum((magic & 1) != 0);
   sum.Add(log.substr(0, 24));
   const std::uint32_t page = BigEndian(log, 8);
-  if ((magic & ~1U) != kMagic || !sum.Is(BigEndian(log, 24), BigEndian(log, 28)) || page < 512 ||
+  if ((magic & ~1U) != kWalMagic || !sum.Is(BigEndian(log, 24), BigEndian(log, 28)) || page < 512 ||
       page > 65536) {
     return path + ": its header is damaged; nothing of the log is read";
   }

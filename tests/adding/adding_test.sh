@@ -6,7 +6,8 @@
 #   Run: ARGUMENTS           of that program
 #   Compile: FILE…           sources that do not change, but include a header that does
 # Fails when the patch does not apply, when it is more files than it may be, when docs/adding.md names other files,
-# and when the test does. Only what the patch touches is compiled, with the flags of the build.
+# and when the test does. Only what the patch touches is compiled, with the flags of the build, and linked before the
+# build's libraries. Where an object of these was compiled from several files, its other definitions are used.
 set -euo pipefail
 kind=$1 build=$2 source=$3
 patch=$source/tests/adding/$kind.patch
@@ -65,13 +66,13 @@ compile() {
   (cd "$build" && eval "$command") || fail "$1 does not compile"
 }
 
-# A file that is compiled together with others is so here, too.
+# A test that is compiled together with others is so here, too: a case is registered once.
 library=() cli=() tests=() replaced=()
 for file in "${files[@]}" ${again[@]+"${again[@]}"}; do
   [[ $file == *.cc ]] || continue
   place "$file"
   unity=""
-  for candidate in $(grep -lF "\"$source/$file\"" "$objects"/Unity/*.cxx 2>/dev/null); do
+  for candidate in $([[ $file != tests/* ]] || grep -lF "\"$source/$file\"" "$objects"/Unity/*.cxx 2>/dev/null); do
     # Files of an earlier configuration stay in the folder; the build does not know them.
     if grep -qF "${candidate#"$build"/}.o:" "$build/build.ninja"; then unity=$candidate; fi
   done
@@ -87,7 +88,7 @@ for file in "${files[@]}" ${again[@]+"${again[@]}"}; do
     object=$scratch/$file.o
     like=$objects/$inside.o
     grep -qF "${like#"$build"/}:" "$build/build.ninja" || like=$(first_built "$objects/$(dirname "$inside")/*.cc.o") ||
-      like=$(first_built "$objects/Unity/*.o") || fail "$file: nothing beside it is built"
+      like=$(first_built "$objects/Unity/*.o") || like=$(first_built "$objects/*.cc.o") || fail "$file: nothing beside it is built"
     compile "$scratch/$file" "$object" "$like"
   fi
   case $file in
@@ -107,7 +108,7 @@ for program in $(field Program); do
   if [ "$program" = program_tests ]; then added+=(${cli[@]+"${cli[@]}"}); fi
   if [[ $program == *_tests ]]; then added+=(${tests[@]+"${tests[@]}"}); fi
   for object in ${replaced[@]+"${replaced[@]}"}; do command=${command//" $object"/}; done
-  (cd "$build" && eval "${command/" -o $path "/" ${added[*]} -o $scratch/$program "}") ||
+  (cd "$build" && eval "${command/" -o $path "/" ${added[*]} -Wl,-z,muldefs -o $scratch/$program "}") ||
     fail "$program does not link"
   run=$scratch/$program
 done

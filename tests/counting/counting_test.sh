@@ -39,6 +39,13 @@ count
 count
 { echo "$expected" && total 9 6 1; } | expect
 
+# Of each part, the cases of some patterns apart from the others.
+{ for n in 1 2; do
+  part with $n 2 '* only MadeUp.*:*/2' && part without $n 2 '* without MadeUp.*:*/2'
+done; } >CTestTestfile.cmake
+count
+{ echo "$expected" && total 9 6 1; } | expect
+
 # A filter, and more parts than cases.
 { part few 1 3 AtTheEnd.* && part few 2 3 AtTheEnd.* && part few 3 3 AtTheEnd.*; } >CTestTestfile.cmake
 count
