@@ -111,6 +111,9 @@ Status Compare(const std::string& file, const Options& options, Verdicts& verdic
   const double optimum = recorded_space.best_value();
   std::string name = file.substr(file.rfind('/') + 1);
   name = name.substr(0, name.rfind('.'));
+  for (const std::string& sentence : recorded_space.OtherVersions(BuiltInTemplates())) {
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), sentence.c_str());
+  }
   std::printf("%-24s %6zu %10.4g", name.c_str(), recorded_space.rows.size(), optimum);
   std::map<std::string, std::vector<double>> medians;
   int missed = 0, slowest = 0;
