@@ -251,5 +251,5 @@ if [ -e /usr/include/sqlite3.h ]; then
   expect 0 query sqlite --records sq.db --front
 fi
 
-"$source_folder/tests/program/open_kill.sh" "$tilewright" 3 "$work/kill" >kill.txt ||
+"$source_folder/bench/open_kill.sh" "$tilewright" 3 "$work/kill" >kill.txt ||
   fail "$(cat kill.txt)"
