@@ -111,9 +111,6 @@ Status Compare(const std::string& file, const Options& options, Verdicts& verdic
   const double optimum = recorded_space.best_value();
   std::string name = file.substr(file.rfind('/') + 1);
   name = name.substr(0, name.rfind('.'));
-  for (const std::string& sentence : recorded_space.OtherVersions(BuiltInTemplates())) {
-    std::fprintf(stderr, "%s: %s\n", name.c_str(), sentence.c_str());
-  }
   std::printf("%-24s %6zu %10.4g", name.c_str(), recorded_space.rows.size(), optimum);
   std::map<std::string, std::vector<double>> medians;
   int missed = 0, slowest = 0;
@@ -135,6 +132,9 @@ Status Compare(const std::string& file, const Options& options, Verdicts& verdic
     std::fflush(stdout);
   }
   std::printf(" %8d\n", slowest);
+  for (const std::string& sentence : recorded_space.OtherVersions(BuiltInTemplates())) {
+    std::printf("  %s\n", sentence.c_str());
+  }
   verdicts.missed += missed;
   if (!medians.contains(options.base)) return {};
   for (const std::string& key : options.compared) {
