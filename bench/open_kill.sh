@@ -6,6 +6,7 @@
 # - no config has two trials of the search;
 # - 3 s after a kill no process of the job is left: compilers, programs, their children and what left their sessions;
 # - the job measures the same configs with the same outcomes as one that was not killed, and leaves no temporary files.
+# With SERVER=1 the program stays alive and is asked for each config, without a build and a check.
 # Prints the number of kills for each state of the job; exit code 1 if a check failed.
 set -euo pipefail
 tilewright=$(realpath "$1")
@@ -20,7 +21,7 @@ mark=tilewright_open_kill_$$
 cat >space.json <<'EOF2'
 {"General": {"BenchmarkName": "kill"}, "ConfigurationSpace": {"TuningParameters": [
   {"Name": "a", "Type": "int", "Values": "[i for i in range(60)]"},
-  {"Name": "b", "Type": "int", "Values": "[i for i in range(60)]"}], "Conditions": [
+  {"Name": "b", "Type": "int", "Values": "[i for i in range(240)]"}], "Conditions": [
   {"Expression": "(a + b) % 3 != 0", "Parameters": ["a", "b"]}]}}
 EOF2
 # One config in eight leaves a process in a session of its own, one a process that ignores signals and is stopped, one fails, and
@@ -47,7 +48,24 @@ static void LeaveProcess(int stopped) {
   sleep(1000);
   _exit(0);
 }
+static void Serve(void) {
+  int id;
+  while (scanf(" {\"id\":%d,\"config\":{\"a\":%d,\"b\":%d}}", &id, &a, &b) == 3) {
+    value = 1 + (a - 40) * (a - 40) + (b - 7) * (b - 7);
+    Journal("run");
+    if (a % 8 < 2) LeaveProcess(a % 8);
+    usleep(a % 8 == 3 ? 60000 : 5000);
+    if (a % 8 != 2) Journal("answer");
+    if (a % 8 == 2) printf("{\"id\": %d, \"failed\": \"runtime\"}\n", id);
+    if (a % 8 != 2) printf("{\"id\": %d, \"seconds\": %d}\n", id, value);
+    fflush(stdout);
+  }
+}
 int main(int argc, char** argv) {
+  if (argc == 1) {
+    Serve();
+    return 0;
+  }
   a = atoi(argv[1]), b = atoi(argv[2]), value = 1 + (a - 40) * (a - 40) + (b - 7) * (b - 7);
   const int check = argc > 3 && strcmp(argv[3], "check") == 0;
   Journal(check ? "check" : "run");
@@ -77,9 +95,11 @@ EOF2
 chmod +x build.sh
 gcc -O1 program.c -o program
 
+commands=(--build './build.sh {a} {b} {out}' --command '{out} {a} {b}' --check '{out} {a} {b} check')
+[ -z "${SERVER:-}" ] || commands=(--input server --command ./program)
 tune() { # tune STORE TRIALS FINALISTS
-  exec env TILEWRIGHT_OPEN_KILL=$mark TMPDIR="$work/tmp" "$tilewright" tune --space space.json --build './build.sh {a} {b} {out}' \
-    --command '{out} {a} {b}' --check '{out} {a} {b} check' --records "$1" --trials "$2" --job "job$3.json" --strategy random --seed 5 --quiet --json
+  exec env TILEWRIGHT_OPEN_KILL=$mark TMPDIR="$work/tmp" "$tilewright" tune --space space.json "${commands[@]}" \
+    --records "$1" --trials "$2" --job "job$3.json" --strategy random --seed 5 --quiet --json
 }
 echo '{"early_stop_trials": 0, "finalists": 0}' >job0.json
 echo '{"early_stop_trials": 0, "finalists": 4}' >job4.json
@@ -117,7 +137,8 @@ for ((i = 1; i <= kills; ++i)); do
     pause $((RANDOM % 1000))
   else # a moment after one of the next events of a kind
     events=(build built run answer check checked)
-    event=${events[RANDOM % 6]} number=$((1 + RANDOM % 4))
+    [ -z "${SERVER:-}" ] || events=(run answer)
+    event=${events[RANDOM % ${#events[@]}]} number=$((1 + RANDOM % 4))
     for ((w = 0; w < 300; ++w)); do
       [ "$(tail -n "+$begin" journal | grep -c "^$event ")" -lt "$number" ] || break
       kill -0 $job 2>/dev/null || break
@@ -164,7 +185,7 @@ comm -23 before after >lost
 [ "$(sqlite3 records.db 'PRAGMA integrity_check')" = ok ] || fail "a corrupt database"
 trials after >after.trials
 # A value that no program answered, and a failure of a program that did not fail.
-awk '$1 == "answer" { answered[$2 " " $3 " " $4] = 1 } FILENAME == "after.trials" && !($4 == "ok" ? ($2 " " $3 " " $5) in answered : $2 % 8 < 3 && $4 == "run_failed")' \
+awk -v failing="$([ -n "${SERVER:-}" ] && echo 2)" '$1 == "answer" { answered[$2 " " $3 " " $4] = 1 } FILENAME == "after.trials" && !($4 == "ok" ? ($2 " " $3 " " $5) in answered : (failing == "" ? $2 % 8 < 3 : $2 % 8 == failing) && $4 == "run_failed")' \
   journal after.trials >invented
 [ ! -s invented ] || { cat invented >&2; fail "trials without an answer of the program"; }
 cp journal killed.journal
