@@ -239,7 +239,7 @@ has 'expected --space with it' err
 
 # A job whose command never answers as it should says why at its end.
 expect 0 tune --space space.json --records never.db --trials 2 --shell --command 'echo "{{\"time\": 12}}"'
-has 'the last one was run_failed: answer: "time" has no unit' err
+has 'run_failed: answer: "time" has no unit' err
 expect 0 tune --space space.json --records short.db --trials 2 --shell --command 'echo "{{\"seconds\": 1e-12}}"'
 expect 0 records check short.db
 expect 2 tune --space space.json --records r.db --trials 1 --shell --command 'echo "{\"seconds\": 1}"'
