@@ -132,6 +132,9 @@ Status Compare(const std::string& file, const Options& options, Verdicts& verdic
     std::fflush(stdout);
   }
   std::printf(" %8d\n", slowest);
+  for (const std::string& sentence : recorded_space.OtherVersions(BuiltInTemplates())) {
+    std::printf("  %s\n", sentence.c_str());
+  }
   verdicts.missed += missed;
   if (!medians.contains(options.base)) return {};
   for (const std::string& key : options.compared) {

@@ -43,7 +43,7 @@ struct TaskReport {
   bool finished = false;         ///< no more trials: exhausted, stopped early, or the job has ended
   std::string finish_reason;     ///< "exhausted", "no improvement", "trials", "budget", "deadline",
                                  ///< "stopped"
-  std::string no_result_reason;  ///< why no config of the task is legal; else empty
+  std::string no_result_reason;  ///< why no config is legal or none has a result; or empty
 
   double gflops(double seconds) const {
     return seconds > 0 ? 2e-9 * static_cast<double>(macs) / seconds : 0;

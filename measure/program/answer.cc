@@ -11,6 +11,7 @@
 #include "src/base/json.h"
 #include "src/base/printable.h"
 #include "src/base/strings.h"
+#include "src/tensor/work.h"
 
 namespace tilewright::measure {
 namespace {
@@ -58,6 +59,13 @@ const Unit* FindUnit(std::string_view name) {
 struct Metric {
   std::string name, unit;
   bool inverse = false;
+
+  /// Returns the metric with the name that an answer uses, for messages.
+  Metric As(std::string_view member) const {
+    Metric metric = *this;
+    metric.name = member;
+    return metric;
+  }
 };
 
 Metric MetricFrom(std::string_view text) {
@@ -85,8 +93,15 @@ Result<double> FactorOf(const Metric& metric, const std::string& unit) {
     return InvalidArgument(fmt::format("\"{}\" has the unit {}, expected --metric '{}[{}]'",
                                        metric.name, unit, metric.name, unit));
   }
+  std::string units = metric.unit;
+  for (const Unit& other : kUnits) {
+    const bool short_name = other.name.size() <= 3 && other.name != "sec";
+    if (to != nullptr && other.base == to->base && other.name != metric.unit && short_name) {
+      units += ", " + std::string(other.name);
+    }
+  }
   return InvalidArgument(
-      fmt::format("\"{}\" has the unit {}, expected {}", metric.name, unit, metric.unit));
+      fmt::format("\"{}\" has the unit {}, expected {}", metric.name, unit, units));
 }
 
 /// Appends the samples of a value: a number, a list of numbers, or an object with "value" or
@@ -117,6 +132,13 @@ Status AddSamples(const Metric& metric, const Json& json, std::string unit,
     return InvalidArgument(fmt::format("\"{}\" is {}, expected a positive number", metric.name,
                                        Printable(DumpJson(json).substr(0, 40))));
   }
+  // A record with a shorter time is never served.
+  if (metric.unit == "s" && !metric.inverse && recorded < kMinSeconds) {
+    return InvalidArgument(fmt::format(
+        "\"{}\" is {:.3g} s, expected at least {:.3g} s: no device does it faster; for shorter "
+        "times, measure several repetitions",
+        metric.name, recorded, kMinSeconds));
+  }
   samples.push_back(recorded);
   return {};
 }
@@ -140,7 +162,7 @@ Status AddFromMembers(const Metric& metric, const Json& object, std::vector<doub
   for (const auto& [name, value] : object.items()) {
     if (!IsNameOf(metric, name)) continue;
     if (name != metric.name) TW_RETURN_IF_ERROR(CheckUnit(name, value));
-    return AddSamples(metric, value, {}, samples);
+    return AddSamples(metric.As(name), value, {}, samples);
   }
   return {};
 }
@@ -155,7 +177,7 @@ Status AddFromMeasurements(const Metric& metric, const Json& list, std::vector<d
     const auto& name = item["name"].get_ref<const std::string&>();
     if (!IsNameOf(metric, name)) continue;
     if (name != metric.name) TW_RETURN_IF_ERROR(CheckUnit(name, item));
-    return AddSamples(metric, item, {}, samples);
+    return AddSamples(metric.As(name), item, {}, samples);
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "records/validation/schedules.h"
+#include "src/templates/open/open_template.h"
 #include "src/templates/registry.h"
 #include "src/templates/template_keys.h"
 
@@ -33,10 +34,13 @@ bool IsSameKernel(const OpenTask& one, const OpenTask& other) {
 Status AddRecordsOfOthers(const records::Store& store, const OpenTask& task,
                           const DeviceFingerprint& device, std::vector<DeviceRecords>& groups) {
   TW_ASSIGN_OR_RETURN(auto texts, records::ScheduleTextsOf(store));
-  // Tasks of other names are not parsed: making their spaces can take long.
+  // Neither this task nor tasks of other names are parsed: making their spaces can take long.
   const std::string prefix = std::string(kOpenTaskKeyPrefix) + task.name + "-";
-  std::erase_if(texts, [&](const auto& text) { return !text.first.starts_with(prefix); });
+  std::erase_if(texts, [&](const auto& text) {
+    return text.first == task.key || !text.first.starts_with(prefix);
+  });
   TemplateRegistry known;
+  TW_RETURN_IF_ERROR(AddOpenTask(known, task));
   records::AddOpenTasks(texts, store.path(), known);
   std::set<std::string, std::less<>> alike;  // keys of templates
   std::set<std::string> workloads;

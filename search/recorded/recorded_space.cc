@@ -10,6 +10,7 @@
 
 #include "search/space.h"
 #include "src/base/files/file.h"
+#include "src/base/json.h"
 #include "src/base/strings.h"
 
 namespace tilewright::search {
@@ -48,7 +49,9 @@ std::vector<RecordedSpace::KeptKnob> Reduce(const ConfigSpace& space,
       digits.insert(counts[k] == 1 ? 0 : i * (knob.size() - 1) / (counts[k] - 1));
     }
     if (k < always.size()) digits.insert(always[k]);
-    kept.push_back({knob.name(), {digits.begin(), digits.end()}});
+    RecordedSpace::KeptKnob one{knob.name(), {digits.begin(), digits.end()}, {}};
+    for (std::int64_t digit : one.digits) one.values.push_back(knob[digit].ToString());
+    kept.push_back(std::move(one));
   }
   return kept;
 }
@@ -60,6 +63,24 @@ Result<std::vector<std::int64_t>> ParseDigits(std::string_view text) {
     digits.push_back(digit);
   }
   return digits;
+}
+
+/// Parses "<name> <digits> [<values>]".
+Result<RecordedSpace::KeptKnob> ParseKnob(std::string_view text) {
+  const std::vector<std::string> words = Split(text, ' ');
+  if (words.size() != 2 && words.size() != 3) {
+    return InvalidArgument("expected a knob's name, digits and values");
+  }
+  RecordedSpace::KeptKnob knob;
+  knob.name = words[0];
+  TW_ASSIGN_OR_RETURN(knob.digits, ParseDigits(words[1]));
+  if (words.size() == 2) return knob;
+  const auto values = ParseJson(words[2]);
+  if (!values.ok() || !values->is_array() || values->size() != knob.digits.size()) {
+    return InvalidArgument("expected a list of as many values as digits");
+  }
+  for (const Json& value : *values) knob.values.push_back(DumpJson(value));
+  return knob;
 }
 
 Status ParseHeader(std::string_view key, std::string_view value, RecordedSpace& recorded_space) {
@@ -83,16 +104,37 @@ Status ParseHeader(std::string_view key, std::string_view value, RecordedSpace& 
     TW_ASSIGN_OR_RETURN(const std::int64_t version, ParseInt64(words[1]));
     recorded_space.spaces.push_back({words[0], static_cast<int>(version), {}});
   } else if (key == "knob") {
-    const std::vector<std::string> words = Split(value, ' ');
-    if (words.size() != 2 || recorded_space.spaces.empty()) {
-      return InvalidArgument("expected a knob's name and digits, after a template");
-    }
-    TW_ASSIGN_OR_RETURN(std::vector<std::int64_t> digits, ParseDigits(words[1]));
-    recorded_space.spaces.back().knobs.push_back({words[0], std::move(digits)});
+    if (recorded_space.spaces.empty()) return InvalidArgument("a knob before the first template");
+    TW_ASSIGN_OR_RETURN(RecordedSpace::KeptKnob knob, ParseKnob(value));
+    recorded_space.spaces.back().knobs.push_back(std::move(knob));
   } else {
     return InvalidArgument("unknown key " + std::string(key));
   }
   return {};
+}
+
+/// Returns the recorded values of a knob. Errors: kNotFound naming the value that it lacks.
+Result<Knob> KeptValues(const RecordedSpace::KeptKnob& kept, const Knob& knob) {
+  if (knob.name() != kept.name) return NotFound("no knob " + kept.name);
+  std::vector<KnobValue> values;
+  for (std::size_t i = 0; i < kept.digits.size(); ++i) {
+    std::int64_t digit = kept.digits[i];
+    if (!kept.values.empty()) {
+      digit = 0;
+      while (digit < knob.size() && knob[digit].ToString() != kept.values[i]) ++digit;
+    }
+    if (digit < 0 || digit >= knob.size()) {
+      return NotFound(kept.values.empty()
+                          ? "knob " + kept.name + ", value " + std::to_string(digit)
+                          : "knob " + kept.name + " has no value " + kept.values[i]);
+    }
+    values.push_back(knob[digit]);
+  }
+  return Knob::Candidates(knob.name(), knob.kind(), std::move(values));
+}
+
+bool HasValues(const RecordedSpace::ReducedSpace& space) {
+  return std::ranges::none_of(space.knobs, [](const auto& knob) { return knob.values.empty(); });
 }
 
 Result<RecordedSpace::Row> ParseRow(std::string_view line) {
@@ -119,11 +161,13 @@ std::string RecordedSpace::ToString() const {
   for (const ReducedSpace& space : spaces) {
     text += Line("template", space.template_key + " " + std::to_string(space.template_version));
     for (const KeptKnob& knob : space.knobs) {
-      std::string digits;
+      std::string digits, values;
       for (std::int64_t digit : knob.digits) {
         digits += (digits.empty() ? "" : ",") + std::to_string(digit);
       }
-      text += Line("knob", knob.name + " " + digits);
+      for (const std::string& value : knob.values) values += (values.empty() ? " [" : ",") + value;
+      if (!values.empty()) values += "]";
+      text += Line("knob", knob.name + " " + digits + values);
     }
   }
   for (const Row& row : rows) {
@@ -176,7 +220,8 @@ Result<SearchSpace> RecordedSpace::Space(const TemplateRegistry& templates) cons
   space.epilogue = epilogue;
   for (const ReducedSpace& reduced : spaces) {
     const TemplateEntry* entry = templates.Find(reduced.template_key);
-    if (entry == nullptr || entry->version != reduced.template_version) {
+    const bool same_version = entry != nullptr && entry->version == reduced.template_version;
+    if (entry == nullptr || (!same_version && !HasValues(reduced))) {
       return NotFound("template " + reduced.template_key + " version " +
                       std::to_string(reduced.template_version));
     }
@@ -186,22 +231,27 @@ Result<SearchSpace> RecordedSpace::Space(const TemplateRegistry& templates) cons
     }
     ConfigSpace part;
     for (std::size_t k = 0; k < reduced.knobs.size(); ++k) {
-      const Knob& knob = whole.knobs()[k];
-      std::vector<KnobValue> values;
-      for (std::int64_t digit : reduced.knobs[k].digits) {
-        if (knob.name() != reduced.knobs[k].name || digit < 0 || digit >= knob.size()) {
-          return NotFound("template " + reduced.template_key + ": knob " + reduced.knobs[k].name +
-                          ", value " + std::to_string(digit));
-        }
-        values.push_back(knob[digit]);
-      }
-      TW_RETURN_IF_ERROR(part.Add(Knob::Candidates(knob.name(), knob.kind(), std::move(values))));
+      auto knob = KeptValues(reduced.knobs[k], whole.knobs()[k]);
+      if (!knob.ok()) return knob.status().WithContext("template " + reduced.template_key);
+      TW_RETURN_IF_ERROR(part.Add(*std::move(knob)));
     }
     space.templates.push_back(entry);
     space.spaces.push_back(std::move(part));
   }
   if (space.spaces.empty()) return InvalidArgument("recorded space: no template");
   return space;
+}
+
+std::vector<std::string> RecordedSpace::OtherVersions(const TemplateRegistry& templates) const {
+  std::vector<std::string> sentences;
+  for (const ReducedSpace& reduced : spaces) {
+    const TemplateEntry* entry = templates.Find(reduced.template_key);
+    if (entry == nullptr || entry->version == reduced.template_version) continue;
+    sentences.push_back(reduced.template_key + ": results of version " +
+                        std::to_string(reduced.template_version) + ", features of version " +
+                        std::to_string(entry->version));
+  }
+  return sentences;
 }
 
 const RecordedSpace::Row* RecordedSpace::Find(Point point) const {

@@ -18,13 +18,15 @@ namespace tilewright::search {
 ///
 /// Text form: lines "# <key> <value>" (version, workload, target, epilogue, device, metric unless
 /// it is seconds, and for each space "template <key> <version>" followed by its "knob <name> <kept
-/// digits>"), then one line "<space>,<index>,<outcome>,<value>" per config. Indices refer to the
-/// reduced space.
+/// digits> <kept values>", the values as a list in JSON), then one line
+/// "<space>,<index>,<outcome>,<value>" per config. Indices refer to the reduced space. Recordings
+/// may lack the values of knobs; they can be replayed only with the same version of the template.
 struct RecordedSpace {
-  /// Values of one knob that the reduced space keeps, as digits of the template's own space.
+  /// Values of one knob that the reduced space keeps.
   struct KeptKnob {
     std::string name;
-    std::vector<std::int64_t> digits;
+    std::vector<std::int64_t> digits;  ///< in the template's own space
+    std::vector<std::string> values;   ///< of the digits, as KnobValue::ToString; may be empty
     friend bool operator==(const KeptKnob&, const KeptKnob&) = default;
   };
   struct ReducedSpace {
@@ -51,8 +53,12 @@ struct RecordedSpace {
   static Result<RecordedSpace> Parse(std::string_view text);
   static Result<RecordedSpace> Load(const std::string& path);
 
-  /// Returns the reduced space. Errors: kNotFound if a template or knob value no longer exists.
+  /// Returns the reduced space. Errors: kNotFound if a template or knob value no longer exists, or
+  /// if the recording lacks the values and the template has another version.
   Result<SearchSpace> Space(const TemplateRegistry& templates) const;
+  /// Returns a sentence for each template of another version than the recorded one. The values of
+  /// such a recording are those of the recorded version, but its features those of this version.
+  std::vector<std::string> OtherVersions(const TemplateRegistry& templates) const;
   /// Returns the row of a point; null if there is none (a static check rejected the point).
   const Row* Find(Point point) const;
   /// Returns the value of the fastest row; 0 if none is ok.

@@ -20,6 +20,7 @@
 
 #include "search/tune/racer.h"
 #include "src/base/math.h"
+#include "src/base/printable.h"
 
 namespace tilewright::search {
 namespace {
@@ -31,6 +32,19 @@ constexpr std::int64_t kCountedBatches = 4;
 constexpr double kIdleSeconds = 0.002;
 constexpr double kGlanceSeconds = 1e-4;
 constexpr int kGlances = 4;
+
+/// Keeps why a task has no result yet: a job whose command never answers says why at its end.
+void NoteFailure(const Trial& trial, TaskReport& report) {
+  constexpr std::size_t kShown = 160;
+  if (report.best_seconds > 0) {
+    report.no_result_reason.clear();
+  } else if (trial.outcome != Outcome::kOk) {
+    report.no_result_reason = "no trial gave a correct result, the last one was " +
+                              std::string(OutcomeName(trial.outcome));
+    const std::string reason = Printable(trial.reason.substr(0, kShown));
+    if (!reason.empty()) report.no_result_reason += ": " + reason;
+  }
+}
 
 }  // namespace
 
@@ -268,6 +282,7 @@ void Pipeline::Acknowledge(const Writer::Item& item) {
   in_flight_slots_.erase(place);
   budget_.CountTrial(/*this_run=*/true);
   state.Note(observed, trial.verified, job_.KeptFastest());
+  NoteFailure(trial, state.report);
   CountRacers(batch.task);
   job_.observer().TrialDone(state.report, batch.task, trial,
                             budget_.EtaSeconds(scheduler_.TrialsUntilStale()));

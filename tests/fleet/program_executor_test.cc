@@ -134,6 +134,10 @@ TEST_F(ProgramExecutorTest, RefusesEverythingThatItsConfigurationDoesNotHave) {
   race.candidates.push_back(OrderOf(other, 0).candidates[0]);
   const std::vector<std::pair<Order, std::string>> orders = {
       {OrderOf(other, 0), "does not list the program"},
+      {changed([](Candidate& c) { c.template_key = "/bin/sh"; }), "does not list the program"},
+      {changed([](Candidate& c) { c.template_key = "open/../../../bin/sh"; }),
+       "does not list the program"},
+      {changed([](Candidate& c) { c.template_key.clear(); }), "does not list the program"},
       {changed([&](Candidate& c) { c.task.workload = other.workload; }), "another task"},
       {changed([](Candidate& c) { c.template_version = 2; }), "another task"},
       {changed([](Candidate& c) { c.epilogue = *Epilogue::Parse("relu"); }), "another task"},

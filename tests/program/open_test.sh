@@ -237,6 +237,14 @@ has 'neither an address' err
 expect 2 tune resnet18.onnx --command true --records r.db --trials 1
 has 'expected --space with it' err
 
+# A job whose command never answers as it should says why at its end.
+expect 0 tune --space space.json --records never.db --trials 2 --shell --command 'echo "{{\"time\": 12}}"'
+has 'run_failed: answer: "time" has no unit' err
+expect 0 tune --space space.json --records short.db --trials 2 --shell --command 'echo "{{\"seconds\": 1e-12}}"'
+expect 0 records check short.db
+expect 2 tune --space space.json --records r.db --trials 1 --shell --command 'echo "{\"seconds\": 1}"'
+has 'for braces, write {{ and }}' err
+
 # Real programs: blocks, tiles and flags of a matrix product, and pragmas of SQLite.
 cp "$examples"/* .
 expect 0 tune --space matmul.json --records mm.db --trials 6 --strategy random --seed 3 \
@@ -251,5 +259,5 @@ if [ -e /usr/include/sqlite3.h ]; then
   expect 0 query sqlite --records sq.db --front
 fi
 
-"$source_folder/tests/program/open_kill.sh" "$tilewright" 3 "$work/kill" >kill.txt ||
+"$source_folder/bench/open_kill.sh" "$tilewright" 3 "$work/kill" >kill.txt ||
   fail "$(cat kill.txt)"

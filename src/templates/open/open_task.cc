@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <set>
 #include <variant>
 
@@ -88,8 +89,11 @@ Status CheckWord(const OpenTaskParts& parts, std::string_view word, bool has_out
       [&](std::string_view name) -> Status {
         if (name == kOut && has_out) return {};
         if (parts.space.Find(name) >= 0) return {};
-        const std::string more =
-            name == kOut ? "; {out} needs a --build command that makes it" : "";
+        const bool is_name = std::ranges::all_of(
+            name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+        const std::string more = name == kOut ? "; {out} needs a --build command that makes it"
+                                 : is_name    ? ""
+                                              : "; for braces, write {{ and }}";
         return InvalidArgument(fmt::format("{{{}}} is not a parameter, expected one of {}{}", name,
                                            KnownNames(parts.space), more));
       });

@@ -99,7 +99,13 @@ TEST(AnswerTest, RejectsTheRest) {
   EXPECT_EQ(ErrorOf(R"({"size": {"value": 3, "unit": "KiB"}})", {"size"}),
             "answer: \"size\" has the unit KiB, expected --metric 'size[KiB]'");
   EXPECT_EQ(ErrorOf(R"({"size": {"value": 3, "unit": "ms"}})", {"size[B]"}),
-            "answer: \"size\" has the unit ms, expected B");
+            "answer: \"size\" has the unit ms, expected B, kB, MB, GB, KiB, MiB, GiB");
+  EXPECT_EQ(ErrorOf(R"({"time": {"value": 3, "unit": "msec"}})"),
+            "answer: \"time\" has the unit msec, expected s, ms, us, \xc2\xb5s, ns, min");
+  // Records with shorter times are never served.
+  EXPECT_EQ(ErrorOf(R"({"time": {"value": 0.5, "unit": "ns"}})"),
+            "answer: \"time\" is 5e-10 s, expected at least 1e-09 s: no device does it faster; for "
+            "shorter times, measure several repetitions");
   EXPECT_EQ(ErrorOf(R"({"failed": "moon"})"),
             "answer: \"failed\": 'moon', expected compile, runtime, timeout, correctness or "
             "constraints");

@@ -94,6 +94,8 @@ TEST(OpenTaskTest, NamesTheWrongPart) {
   parts.command = {"{blok}"};
   EXPECT_EQ(ErrorOf(parts),
             "command: {blok} is not a parameter, expected one of {block}, {scale}, {mode}, {fast}");
+  parts.command = {R"(echo {"seconds": 1})"};
+  EXPECT_NE(ErrorOf(parts).find("{fast}; for braces, write {{ and }}"), std::string::npos);
   parts.command = {"{out}"};
   EXPECT_NE(ErrorOf(parts).find("{out} needs a --build command"), std::string::npos);
   parts.command = {"a}b"};
