@@ -1,8 +1,8 @@
 // Compiles the records of a family of AutoTVM's templates in logs such as TopHub's packages
-// (arm_cpu, mali, intel_graphics): each is located in the space of its template, applied, lowered
-// and compiled for its own target. Prints how many are compiled, how many have the index of the
-// record, and why the others are refused. With --run, every record of a sample of COUNT records of
-// each template runs and is compared with the reference: records of at most MEGAMACS million
+// (arm_cpu, mali, intel_graphics, image2d): each is located in the space of its template, applied,
+// lowered and compiled for its own target. Prints how many are compiled, how many have the index of
+// the record, and why the others are refused. With --run, every record of a sample of COUNT records
+// of each template runs and is compared with the reference: records of at most MEGAMACS million
 // multiply-accumulates, spread over the file. Exit code 1 if a record is refused or a result is
 // wrong. Code for Arm runs under qemu-user; boards with kinds of targets that the emulator lacks
 // run as the Linux target of their architecture. Grids run in the emulator of threads, or with

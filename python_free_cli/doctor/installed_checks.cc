@@ -101,6 +101,13 @@ void InspectDriver(const CheckInput& in, Finding& out) {
   out.command = "nvidia-smi    # shows the problem; `tilewright targets` shows the loaded driver";
 }
 
+void InspectOpenCl(const CheckInput& in, Finding& out) {
+  out.is = in.probe.opencl;
+  if (in.probe.opencl_works) return;
+  out.verdict = Severity::kNote;
+  out.command = "sudo apt-get install ocl-icd-libopencl1 pocl-opencl-icd    # or your GPU's driver";
+}
+
 void InspectLibraries(const CheckInput& in, Finding& out) {
   std::vector<std::string> words;
   bool none = true;
@@ -146,6 +153,7 @@ std::vector<Check> InstalledChecks() {
       {"disk space", "a job stops when its store cannot grow", &InspectSpace},
       {"disk sync", "trials are stored durably, also on power failure", &InspectSync},
       {"driver", "required to measure GPU kernels", &InspectDriver},
+      {"OpenCL", "required to measure kernels of OpenCL targets", &InspectOpenCl},
       {"libraries", "with --libs their functions compete with generated kernels",
        &InspectLibraries},
       {"NATS", "required for fleets (--fleet, worker, fleet)", &InspectNats},

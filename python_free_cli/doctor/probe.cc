@@ -15,6 +15,7 @@
 #include "src/base/files/scoped_temp_path.h"
 #include "src/base/process/subprocess.h"
 #include "src/runtime/cuda_driver.h"
+#include "src/runtime/opencl/device.h"
 #include "src/session/user_paths.h"
 #include "src/target/library.h"
 
@@ -115,6 +116,15 @@ MachineProbe ProbeMachine(const std::string& store_folder) {
     }
   } else {
     probe.cuda = gpus.ok() ? "no device" : gpus.status().message();
+  }
+  if (const auto devices = OpenClDevices(); devices.ok()) {
+    probe.opencl_works = true;
+    for (const OpenClDevice& device : *devices) {
+      probe.opencl += fmt::format("{}{}: {} ({}, driver {})", probe.opencl.empty() ? "" : "; ",
+                                  device.platform_name, device.name, device.version, device.driver);
+    }
+  } else {
+    probe.opencl = devices.status().message();
   }
   for (const KernelLibrary& library : KernelLibraries()) {
     const auto version = LibraryVersion(library);

@@ -4,19 +4,13 @@
 
 #include "records/autotvm/templates.h"
 #include "src/base/math.h"
+#include "src/templates/opencl/adreno_sizes.h"
 #include "src/templates/opencl/intel_blocks.h"
 
 namespace tilewright::records {
 namespace {
 
 constexpr std::int64_t kFree = std::int64_t{1} << 31;
-
-/// Rounds up an output size of the texture path.
-std::int64_t TextureSize(std::int64_t size) {
-  if (size % 2 != 0) ++size;
-  if (size % 4 != 0) size += 2;
-  return size;
-}
 
 }  // namespace
 
@@ -81,8 +75,8 @@ Result<AutotvmSpace> Conv2dImage2d(const AutotvmTaskArguments& task) {
   const std::int64_t fc = CeilDiv(conv.k, 4);
   AutotvmSpaceBuilder builder;
   builder.Split("tile_fc", fc, 3, {{1, 8}, {fc % 2 == 0 ? 2 : 1, 255}});
-  builder.Split("tile_y", TextureSize(conv.oh), 3, {{1, 8}, {1, 16}});
-  builder.Split("tile_x", TextureSize(conv.ow), 3, {{1, 8}, {1, 16}});
+  builder.Split("tile_y", AdrenoExtent(conv.oh), 3, {{1, 8}, {1, 16}});
+  builder.Split("tile_x", AdrenoExtent(conv.ow), 3, {{1, 8}, {1, 16}});
   builder.Split("tile_rcc", CeilDiv(conv.c, 4), 2);
   builder.Split("tile_ry", conv.kh, 2).Split("tile_rx", conv.kw, 2);
   builder.Other("auto_unroll_max_step", {0, 512, 1500}).Other("unroll_explicit", {0, 1});
@@ -95,7 +89,7 @@ Result<AutotvmSpace> DepthwiseImage2d(const AutotvmTaskArguments& task) {
   TW_ASSIGN_OR_RETURN(auto conv, AutotvmConvolution(task, true));
   AutotvmSpaceBuilder builder;
   builder.Split("tile_fc", CeilDiv(conv.k, 4), 3);
-  builder.Split("tile_y", TextureSize(conv.oh), 3).Split("tile_x", TextureSize(conv.ow), 3);
+  builder.Split("tile_y", AdrenoExtent(conv.oh), 3).Split("tile_x", AdrenoExtent(conv.ow), 3);
   builder.Split("tile_ry", conv.kh, 2).Split("tile_rx", conv.kw, 2);
   builder.Other("auto_unroll_max_step", {0, 512, 1500}).Other("unroll_explicit", {0, 1});
   const std::vector<std::string> tiles = {"tile_fc", "tile_y", "tile_x"};
@@ -105,10 +99,9 @@ Result<AutotvmSpace> DepthwiseImage2d(const AutotvmTaskArguments& task) {
 
 Result<AutotvmSpace> WinogradImage2d(const AutotvmTaskArguments& task) {
   TW_ASSIGN_OR_RETURN(auto conv, AutotvmConvolution(task, false));
-  const std::int64_t m = conv.h % 8 == 0 ? 4 : 2;
+  const std::int64_t m = AdrenoWinogradTile(conv.h);
   const std::int64_t tiles = conv.n * CeilDiv(conv.oh, m) * CeilDiv(conv.ow, m);
-  std::int64_t least = 4;
-  while (tiles % least != 0) --least;
+  const std::int64_t least = AdrenoLeastTiles(tiles);
   AutotvmSpaceBuilder builder;
   builder.Other("auto_unroll_max_step", {0, 4, 16});
   builder.Split("tile_y", CeilDiv(conv.k, 4), 3, {{1, 16}, {1, 64}});

@@ -12,6 +12,9 @@ namespace {
 
 /// Limits of nearly every OpenCL device; TVM's defaults for the target, too.
 constexpr std::int64_t kSourceThreads = 256, kSourceSharedBytes = 32 * 1024;
+/// Work-items of a group on nearly every Adreno, along each axis. AutoTVM's records have more than
+/// their targets' -max_num_threads, which is TVM's default.
+constexpr std::int64_t kAdrenoThreads = 1024;
 /// Private memory of a group in registers of a CUDA device: 2 MiB.
 constexpr std::int64_t kPrivateOfRegisters = 8;
 
@@ -31,6 +34,9 @@ LowerLimits LowerLimitsFor(const Target& target) {
     limits.launch.registers_per_thread = limits.launch.registers_per_block;
     limits.launch.registers_per_block *= kPrivateOfRegisters;
     limits.launch.threads_per_block = NumberOf(target, "max_num_threads", kSourceThreads);
+    if (std::ranges::count(target.keys(), "adreno") > 0) {
+      limits.launch.threads_per_block = limits.launch.block[2] = kAdrenoThreads;
+    }
     limits.launch.shared_bytes =
         NumberOf(target, "max_shared_memory_per_block", kSourceSharedBytes);
     return limits;

@@ -6,6 +6,7 @@
 #include "src/codegen/codegen.h"
 #include "src/codegen/opencl/source.h"
 #include "src/schedule/intrinsics.h"
+#include "src/schedule/workspace_images.h"
 
 namespace tilewright {
 namespace {
@@ -152,6 +153,64 @@ TEST(OpenClSource, RefusesWhatItHasNoWordsFor) {
   });
   EXPECT_EQ(opencl::PrintSource({parallel}).status().message(),
             "example: example: loop i is parallel, in a kernel");
+}
+
+/// Two launches of 8 work-items: texels of an image of 2 rows are written from `in`, then read.
+struct ImageProgram {
+  Buffer in = MakeBuffer("in", kFloat32, {2, 4, 4}), out = MakeBuffer("out", kFloat32, {2, 4, 4});
+  Buffer image = MakeBuffer("texels", kFloat32, {2, 4, 4});
+  Expr item = MakeVar("item"), lane = MakeVar("lane");
+  Expr row = FloorDiv(item, Expr(4)), column = FloorMod(item, Expr(4));
+
+  /// Returns a launch of a loop over the elements of a texel. rows: of the image; 0: no image.
+  Stmt Launch(const Buffer& to, const Expr& value, std::int64_t rows) const {
+    std::map<std::string, std::int64_t> attributes;
+    if (rows > 0) attributes[kImageRowsAttribute] = rows;
+    const Stmt texel = MakeFor(lane, 4, LoopKind::kVectorized,
+                               MakeStore(to, {row, column, lane}, value), attributes);
+    return MakeFor(item, 8, LoopKind::kThreadX, texel);
+  }
+  Program Make(const Stmt& writes, const Stmt& reads) const {
+    Program program;
+    program.name = "example";
+    program.parameters = {in, out};
+    program.body = MakeAllocate(image, MakeBlock({writes, reads}));
+    return program;
+  }
+  Stmt Write() const { return Launch(image, MakeLoad(in, {row, column, lane}), 1); }
+  Stmt Read() const { return Launch(out, MakeLoad(image, {row, column, lane}), 0); }
+};
+
+TEST(OpenClSource, TexelsOfAnImageAreReadAndWrittenAtOnce) {
+  const ImageProgram p;
+  const std::string text = SourceOf(p.Make(p.Write(), p.Read()));
+  EXPECT_TRUE(text.starts_with("// tw_image example 2 4 2 float\n")) << text;
+  EXPECT_THAT(text, HasSubstr("__write_only image2d_t texels)"));
+  EXPECT_THAT(text, HasSubstr("write_imagef(texels, (int2)(item % 4, item / 4), "
+                              "vload4(0, in + "));
+  EXPECT_THAT(text, HasSubstr("__read_only image2d_t texels)"));
+  EXPECT_THAT(text, HasSubstr("vstore4(read_imagef(texels, tw_sampler, (int2)(item % 4, item / 4))"
+                              ", 0, out + "));
+  // One element, for all lanes.
+  const std::string one =
+      SourceOf(p.Make(p.Write(), p.Launch(p.out, MakeLoad(p.image, {p.row, Expr(1), Expr(2)}), 0)));
+  EXPECT_THAT(one, HasSubstr("read_imagef(texels, tw_sampler, (int2)(1, item / 4)).s2"));
+}
+
+TEST(OpenClSource, RefusesOtherAccessesToImages) {
+  const ImageProgram p;
+  const auto refusal = [](const Program& program) {
+    return opencl::PrintSource({program}).status().message();
+  };
+  EXPECT_EQ(refusal(p.Make(p.Write(), p.Launch(p.image, MakeFloat(kFloat32, 1), 0))),
+            "example: image texels: launch example_1 does not write it in texels");
+  EXPECT_EQ(refusal(p.Make(p.Launch(p.image, MakeLoad(p.image, {p.row, p.column, Expr(0)}), 1),
+                           p.Read())),
+            "example: image texels: launch example reads and writes it");
+  EXPECT_EQ(refusal(p.Make(p.Write(), p.Launch(p.out, MakeFloat(kFloat32, 1), 1))),
+            "example: image out: expected a workspace with one number of rows");
+  EXPECT_EQ(refusal(p.Make(p.Write(), p.Launch(p.image, MakeFloat(kFloat32, 1), 2))),
+            "example: image texels: expected a workspace with one number of rows");
 }
 
 TEST(OpenClSource, AKernelCannotHaveAWordOfTheLanguageAsItsName) {

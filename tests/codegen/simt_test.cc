@@ -11,6 +11,7 @@
 
 #include "src/codegen/codegen.h"
 #include "src/schedule/async_copy.h"
+#include "src/schedule/workspace_images.h"
 
 namespace tilewright {
 namespace {
@@ -225,6 +226,36 @@ INSTANTIATE_TEST_SUITE_P(
                   },
                   "do not come to the same barriers"}),
     [](const auto& tested) { return std::string(tested.param.name); });
+
+/// A work-item after the last column of an image would read the next row of its memory.
+TEST(SimtTest, PlacesOutsideOfAnImageAreFaults) {
+  const Grid g;
+  const Buffer image = MakeBuffer("image", kFloat32, {kBlocks, 2, 4});
+  const auto launch = [&](const Stmt& body) {
+    return MakeFor(g.block, kBlocks, LoopKind::kBlockX,
+                   MakeFor(g.thread, kThreads, LoopKind::kThreadX, body));
+  };
+  const Expr column = MakeVar("column"), lane = MakeVar("lane");
+  const Expr source = g.block * Expr(kThreads) + column * Expr(4) + lane;
+  const auto program = [&](int column_offset) {
+    const Stmt texel =
+        MakeFor(lane, 4, LoopKind::kVectorized,
+                MakeStore(image, {g.block, column, lane}, MakeLoad(g.input, {source})),
+                {{kImageRowsAttribute, 1}});
+    const Stmt writes = MakeIf(Eq(g.thread, Expr(0)), MakeFor(column, 2, LoopKind::kSerial, texel));
+    const Expr place = FloorDiv(g.thread, Expr(4)) + Expr(column_offset);
+    const Stmt reads = MakeStore(g.output, {g.Global()},
+                                 MakeLoad(image, {g.block, place, FloorMod(g.thread, Expr(4))}));
+    Program made = g.Make(MakeBlock({}));
+    made.body = MakeAllocate(image, MakeBlock({launch(writes), launch(reads)}));
+    return made;
+  };
+  const Ran ran = RunOn(program(0));
+  ASSERT_TRUE(ran.status.ok()) << ran.status.message();
+  for (int i = 0; i < kAll; ++i) EXPECT_EQ(ran.output[static_cast<std::size_t>(i)], i);
+  EXPECT_THAT(RunOn(program(1)).status.message(), HasSubstr("of image, which has 96"));
+  EXPECT_THAT(RunOn(program(-1)).status.message(), HasSubstr("of image, which has 96"));
+}
 
 TEST(SimtTest, OtherTargetsAndCountsAreRefused) {
   const Grid g;

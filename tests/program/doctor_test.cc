@@ -58,6 +58,8 @@ MachineProbe GoodProbe() {
   probe.program = {"1.2.3", true, {}, "/usr/lib/x86_64-linux-gnu", ""};
   probe.cuda = "a GPU";
   probe.cuda_works = true;
+  probe.opencl = "PoCL: a CPU (OpenCL 3.0, driver 3.1)";
+  probe.opencl_works = true;
   probe.libraries = {{"dnnl", "oneDNN 2.6.3", ""}};
   return probe;
 }
@@ -157,6 +159,11 @@ const DoctorCase kDoctorCases[] = {
      [](MachineProbe& probe) {
        probe.cuda_works = false;
        probe.cuda = "lost";
+     }},
+    {"NoOpenCl", "OpenCL", "", nullptr, Severity::kNote, "cannot be loaded", "pocl-opencl-icd",
+     [](MachineProbe& probe) {
+       probe.opencl = "no OpenCL: libOpenCL.so.1 cannot be loaded";
+       probe.opencl_works = false;
      }},
     {"NoLibrary", "libraries", "", nullptr, Severity::kNote, "dnnl: no such file", "libdnnl2",
      [](MachineProbe& probe) {

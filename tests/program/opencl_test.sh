@@ -16,6 +16,19 @@ for task in "$dense" "$conv" 'dense(int8[16,64]MK,int8[32,64]NK)->int32' \
   expect 0 measure --task "$task" --target opencl --device simt
   has 'verified in the emulator' out
 done
+# AutoTVM's templates for Adreno copy operands to images.
+adreno='opencl -device=adreno'
+for template in conv2d_nchwc.image2d conv2d_nchw_winograd.image2d; do
+  expect 0 lower "$conv" --target "$adreno" --template $template --emit opencl
+  has '// tw_image ' out
+  has 'read_imagef(' out
+  expect 0 lower "$conv" --target "$adreno" --template $template --emit loops
+  has 'image_rows' out
+  expect 0 measure --task "$conv" --target "$adreno" --template $template --device simt
+  has 'verified in the emulator' out
+done
+expect 1 lower "$conv" --target "$adreno -texture_spatial_limit=16" --template conv2d_nchwc.image2d --emit opencl
+has 'no image has room' err
 expect 2 lower "$dense" --target opencl --emit ptx
 has 'expected cuda' err
 expect 2 lower "$dense" --emit opencl
@@ -37,6 +50,13 @@ expect 0 verify net.relay --target opencl --device simt
 has 'agree with the reference' out
 expect 2 run net.so --device simt
 has 'the emulator takes the model file, with target opencl' err
+
+cat >adreno.log <<'RECORDS'
+{"input": ["opencl -keys=adreno,opencl,gpu -device=adreno", "conv2d_nchwc.image2d", [["TENSOR", [1, 4, 8, 8], "float32"], ["TENSOR", [8, 4, 3, 3], "float32"], [1, 1], [1, 1, 1, 1], [1, 1], "float32"], {}], "config": {"index": 0, "code_hash": null, "entity": [["tile_fc", "sp", [-1, 1, 2]], ["tile_y", "sp", [-1, 2, 4]], ["tile_x", "sp", [-1, 1, 8]], ["tile_rcc", "sp", [-1, 1]], ["tile_ry", "sp", [-1, 3]], ["tile_rx", "sp", [-1, 1]], ["auto_unroll_max_step", "ot", 0], ["unroll_explicit", "ot", 0]]}, "result": [[0.001], 0, 1.5, 1600000003.5], "version": 0.2, "tvm_version": "0.11.dev0"}
+RECORDS
+expect 0 records import adreno.log --records i.db
+expect 0 compile net.relay --target "$adreno" --rule autotvm --records i.db -o images.so
+has '__write_only image2d_t' images.so
 
 expect 0 targets --json
 grep -q '"opencl":{"devices"' out || { echo "opencl_test: no OpenCL device here (scripts/setup.sh)"; exit 77; }
@@ -62,6 +82,10 @@ expect 0 run net.so --json
 grep -o '"outputs":.*' out >library
 expect 0 run net.relay --target opencl --json
 grep -o '"outputs":.*' out | diff - library || fail "the model file's outputs differ from the library's"
+expect 0 verify net.relay images.so # with images
+has 'agree with the reference' out
+expect 0 measure --task "$conv" --target "$adreno" --template conv2d_nchwc.image2d
+has 'ok' out
 expect 0 bench net.so --seconds 0.1
 has 'tensors copied there and back' out
 expect 2 run net.so --device 99

@@ -103,6 +103,57 @@ TEST_F(OpenClSessionTest, AnAddressOutsideOfAnyBufferIsRefused) {
   EXPECT_EQ(session_->Fill(freed, 0, 1).code(), StatusCode::kInvalidArgument);
 }
 
+constexpr const char* kThroughImage = R"(
+__constant sampler_t nearest =
+    CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+__kernel void first(__global const float* in, __global float* out, __write_only image2d_t image) {
+  int i = get_global_id(0);
+  write_imagef(image, (int2)(i % 4, i / 4), vload4(i, in));
+}
+__kernel void first_1(__global const float* in, __global float* out, __read_only image2d_t image) {
+  int i = get_global_id(0);
+  vstore4(read_imagef(image, nearest, (int2)(i % 4, i / 4)), i, out);
+}
+)";
+const std::vector<GridLaunch> kImageLaunches = {{"first", {2, 1, 1}, {8, 1, 1}, 0, {}},
+                                                {"first_1", {2, 1, 1}, {8, 1, 1}, 0, {}}};
+
+TEST_F(OpenClSessionTest, WorkspacesThatTheSourceDeclaresAreImages) {
+  auto program = session_->Load(std::string("// tw_image first 2 4 4 float\n") + kThroughImage,
+                                kImageLaunches);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  auto workspace = session_->Allocate(256);
+  ASSERT_TRUE(workspace.ok());
+  program->SetArguments({memory_.address(), memory_.address() + kPart, workspace->address()});
+  ASSERT_TRUE(session_->Enqueue(*program).ok());
+  ASSERT_TRUE(session_->Wait(10).ok());
+  std::vector<float> results(values_.size());
+  ASSERT_TRUE(
+      session_->Read(memory_.address() + kPart, std::as_writable_bytes(std::span(results))).ok());
+  EXPECT_EQ(results, values_);
+}
+
+TEST_F(OpenClSessionTest, DeclarationsOfImagesAreChecked) {
+  const auto refusal = [&](const std::string& declaration) {
+    auto program =
+        session_->Load("// tw_image " + declaration + "\n" + kThroughImage, kImageLaunches);
+    if (!program.ok()) return program.status().message();
+    auto workspace = session_->Allocate(256);
+    program->SetArguments({memory_.address(), memory_.address() + kPart, workspace->address()});
+    return session_->Enqueue(*program).message();
+  };
+  for (const char* malformed :
+       {"first 2 4 float", "first 2 0 4 float", "first 2 4 4 bytes", "first 2 4 4 float more",
+        "first 2 -4 4 float", "first 5000 4 4 half", "first 2 4 99999999 half"}) {
+    EXPECT_EQ(refusal(malformed), "the source declares an image that is none") << malformed;
+  }
+  EXPECT_EQ(refusal("first 2 4 5 float"),
+            "image of 4 x 5 texels for argument 2, which has no place for it");
+  EXPECT_EQ(refusal("first 3 4 4 float"),
+            "image of 4 x 4 texels for argument 3, which has no place for it");
+  EXPECT_EQ(refusal("first 2 4 4 half"), "");
+}
+
 TEST(OpenCl, AMissingLibraryIsNotFoundAndItsDevicesAreThose) {
   EXPECT_EQ(OpenClApi::Open("libno_such_opencl.so").status().message(),
             "no OpenCL: libno_such_opencl.so cannot be loaded");

@@ -49,6 +49,7 @@ Expected ExpectedOf(const Sample& sample) {
 std::vector<std::string> TargetsOf(const TemplateEntry& entry) {
   if (entry.device == "cuda") return {"cuda -arch=sm_75"};
   if (entry.key.ends_with(".mali")) return {"opencl -device=mali"};
+  if (entry.key.ends_with(".image2d")) return {"opencl -device=adreno"};
   if (entry.key.ends_with(".intel_graphics")) return {"opencl -device=intel_graphics"};
   if (LibraryOfTemplate(entry.key) != nullptr) {
     return {"native -libs=dnnl", "native -libs=dnnl -num-threads=2"};

@@ -26,6 +26,7 @@ constexpr const char* kTargets[] = {"llvm -mcpu=znver4 -num-threads=2",
                                     "cuda -arch=sm_80",
                                     "cuda -arch=sm_80 -tf32",
                                     "opencl -device=mali",
+                                    "opencl -device=adreno",
                                     "opencl -device=intel_graphics",
                                     "vta -model=sim_1x16_i8w8a32_15_15_18_17"};
 

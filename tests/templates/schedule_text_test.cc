@@ -136,6 +136,8 @@ TEST(ScheduleTextTest, EveryTemplateIsWrittenAsText) {
        "conv2d(float32[1,12,8,8]NCHW,float32[16,12,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32"},
       {"opencl -device=mali",
        "conv2d(float32[1,12,8,8]NCHW,float32[16,12,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32"},
+      {"opencl -device=adreno",
+       "conv2d(float32[1,12,8,8]NCHW,float32[16,12,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32"},
       {"opencl -device=intel_graphics",
        "conv2d(float32[1,12,8,8]NCHW,float32[16,12,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32"},
       {"cuda -arch=sm_80",
@@ -176,6 +178,7 @@ TEST(ScheduleTextTest, EveryTemplateIsWrittenAsText) {
   EXPECT_GT(written["conv2d_nchw_spatial_pack.arm_cpu"], 0);
   EXPECT_GT(written["conv2d_nchw_winograd.arm_cpu"], 0);
   EXPECT_GT(written["conv2d_nchw_winograd.mali"], 0);
+  EXPECT_GT(written["conv2d_nchwc.image2d"], 0);
   EXPECT_GT(written["conv2d_NCHWc.intel_graphics"], 0);
 }
 

@@ -12,6 +12,7 @@
 #include "src/schedule/async_copy.h"
 #include "src/schedule/intrinsics.h"
 #include "src/schedule/launch.h"
+#include "src/schedule/workspace_images.h"
 #include "src/target/gpu.h"
 
 namespace tilewright::nvptx {
@@ -110,6 +111,7 @@ Status EmitLaunches(const Program& program, const Target& target, llvm::Module& 
   if (!program.body) return InvalidArgument(program.name + ": no body");
   TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   TW_RETURN_IF_ERROR(CheckCapability(program.body, capability).WithContext(program.name));
+  TW_ASSIGN_OR_RETURN(const auto images, WorkspaceImagesOf(program));
   const LaunchPlan plan = PlanLaunches(program);
   Program part = program;
   part.parameters.insert(part.parameters.end(), plan.workspace.begin(), plan.workspace.end());
@@ -120,7 +122,7 @@ Status EmitLaunches(const Program& program, const Target& target, llvm::Module& 
       return InvalidArgument("two programs are named " + launch.name);
     }
     part.name = launch.name;
-    part.body = launch.body;
+    part.body = WithImageBounds(launch.body, images);
     TW_RETURN_IF_ERROR(EmitLaunch(launch, part, module));
   }
   return {};

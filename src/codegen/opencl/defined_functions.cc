@@ -58,6 +58,16 @@ constexpr Row kDefinedFunctions[] = {
      "inline int tw_dot4_us(uchar4 a, char4 b, int sum) {\n"
      "  return (int)((uint)sum + (uint)(a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w));\n"
      "}\n"},
+    {"tw_sampler",
+     "// Places outside of an image are read as 0.\n"
+     "__constant sampler_t tw_sampler =\n"
+     "    CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | "
+     "CLK_FILTER_NEAREST;\n"},
+    {"tw_element",
+     "inline float tw_element(float4 texel, int i) {\n"
+     "  return i == 0 ? texel.s0 : i == 1 ? texel.s1 : i == 2 ? "
+     "texel.s2 : texel.s3;\n"
+     "}\n"},
     {"tw_sigmoid", "inline float tw_sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }\n"},
     {"tw_sigmoid_double",
      "inline double tw_sigmoid_double(double x) { return 1.0 / (1.0 + exp(-x)); }\n"},

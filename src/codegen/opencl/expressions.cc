@@ -226,8 +226,36 @@ std::string KernelWriter::Pointer(const BufferNode& buffer, bool writes) {
   return std::string("(") + space + (writes ? "" : "const ") + "half*)" + name;
 }
 
+const WorkspaceImage* KernelWriter::ImageOf(const BufferNode& buffer) const {
+  const auto found = std::ranges::find_if(
+      images_, [&](const WorkspaceImage& image) { return image.buffer.get() == &buffer; });
+  return found == images_.end() ? nullptr : &*found;
+}
+
+std::string KernelWriter::TexelCoordinates(const WorkspaceImage& image,
+                                           const std::vector<Expr>& indices) {
+  const TexelPlace place = TexelOf(image, indices);
+  const auto coordinate = [&](const Expr& index) {
+    const std::string text = Index(Simplify(index, ranges_), wide_ ? kPrimary : kAnyOperand);
+    return wide_ ? "(int)" + text : text;
+  };
+  return "(int2)(" + coordinate(place.column) + ", " + coordinate(place.row) + ")";
+}
+
+std::string KernelWriter::Texel(const WorkspaceImage& image, const std::vector<Expr>& indices) {
+  return "read_imagef(" + NameOf(*image.buffer) + ", " + defined_.Use("tw_sampler") + ", " +
+         TexelCoordinates(image, indices) + ")";
+}
+
 std::string KernelWriter::Load(const ExprNode& load) {
   const BufferNode& buffer = *load.buffer;
+  if (const WorkspaceImage* image = ImageOf(buffer)) {
+    const Expr lane = Simplify(load.args.back(), ranges_);
+    std::int64_t number = 0;
+    const std::string texel = Texel(*image, load.args);
+    if (lane.IsInt(&number)) return texel + ".s" + std::to_string(number);
+    return defined_.Use("tw_element") + "(" + texel + ", " + Index(lane) + ")";
+  }
   const std::string index = Flat(buffer, load.args);
   if (buffer.dtype == kFloat16) return "vload_half(" + index + ", " + Pointer(buffer) + ")";
   return NameOf(buffer) + "[" + index + "]";
@@ -235,6 +263,7 @@ std::string KernelWriter::Load(const ExprNode& load) {
 
 std::optional<std::string> KernelWriter::Bits(const Expr& expr) {
   if (expr->kind == ExprKind::kLoad) {
+    if (ImageOf(*expr->buffer) != nullptr) return std::nullopt;
     return NameOf(*expr->buffer) + "[" + Flat(*expr->buffer, expr->args) + "]";
   }
   if (expr->kind == ExprKind::kFloat && expr->float_value == 0 &&

@@ -64,10 +64,11 @@ bool ComputesInHalf(const Program& part) {
 }  // namespace
 
 KernelWriter::KernelWriter(const Launch& launch, const Program& part, const emit::StoragePlan& plan,
-                           DefinedFunctions& defined)
+                           const std::vector<WorkspaceImage>& images, DefinedFunctions& defined)
     : launch_(launch),
       part_(part),
       plan_(plan),
+      images_(images),
       defined_(defined),
       wide_(IsWide(part)),
       unrolls_(!ComputesInHalf(part)),
@@ -142,11 +143,18 @@ void KernelWriter::WriteSignature() {
   for (std::size_t i = 0; i < part_.parameters.size(); ++i) {
     const BufferNode& buffer = *part_.parameters[i];
     buffers_[&buffer] = FreshName(buffer.name);
-    out_ += std::string(i == 0 ? "" : ", ") + "__global " +
-            (Writes(part_.body, buffer) ? "" : "const ") + TypeName(buffer.dtype, true) +
-            "* restrict " + buffers_[&buffer];
+    out_ += (i == 0 ? "" : ", ") + ParameterOf(buffer) + buffers_[&buffer];
   }
   out_ += ")";
+}
+
+/// Returns the type of a parameter.
+std::string KernelWriter::ParameterOf(const BufferNode& buffer) const {
+  const bool writes = Writes(part_.body, buffer);
+  if (ImageOf(buffer) != nullptr)
+    return writes ? "__write_only image2d_t " : "__read_only image2d_t ";
+  return std::string("__global ") + (writes ? "" : "const ") + TypeName(buffer.dtype, true) +
+         "* restrict ";
 }
 
 void KernelWriter::WriteLocalArrays(const Stmt& stmt) {
@@ -242,9 +250,16 @@ bool KernelWriter::WriteVectorized(const Stmt& stmt) {
   lane_ = stmt->var;
   lanes_ = lanes;
   Declare(stmt->var, stmt->extent);
+  if (const WorkspaceImage* image = ImageOf(buffer)) {
+    WriteTexel(*image, *store);
+    Forget(stmt->var);
+    lane_ = {};
+    return true;
+  }
   Expr value = store->value;
   // The store itself rounds to float16.
-  const bool moves = buffer.dtype == kFloat16 && value->kind == ExprKind::kLoad;
+  const bool moves = buffer.dtype == kFloat16 && value->kind == ExprKind::kLoad &&
+                     ImageOf(*value->buffer) == nullptr;
   const bool half = buffer.dtype == kFloat16 && !moves;
   if (half && value->kind == ExprKind::kCast && value->args[0]->dtype == kFloat32) {
     value = value->args[0];
@@ -285,8 +300,15 @@ void KernelWriter::WriteAllocate(const Stmt& stmt) {
   WriteStmt(stmt->body[0]);
 }
 
+void KernelWriter::WriteTexel(const WorkspaceImage& image, const StmtNode& store) {
+  const auto vector = Vector(store.value);
+  Line("write_imagef(" + NameOf(*image.buffer) + ", " + TexelCoordinates(image, store.indices) +
+       ", " + (vector ? *vector : VectorOfElements(store.value)) + ");");
+}
+
 void KernelWriter::WriteStore(const Stmt& stmt) {
   const BufferNode& buffer = *stmt->buffer;
+  if (ImageOf(buffer) != nullptr) return Fail(Unsupported("an element of an image is written"));
   const std::string index = Flat(buffer, stmt->indices);
   if (buffer.dtype != kFloat16) {
     return Line(NameOf(buffer) + "[" + index + "] = " + Value(stmt->value) + ";");

@@ -14,6 +14,7 @@
 #include "src/ir/simplify.h"
 #include "src/ir/stmt.h"
 #include "src/schedule/launch.h"
+#include "src/schedule/workspace_images.h"
 
 namespace tilewright::opencl {
 
@@ -38,10 +39,10 @@ enum Precedence : int {
 /// Failures set the status; text written after one is never used.
 class KernelWriter {
  public:
-  /// part: the program with the launch's body and the workspace as parameters. It must outlive the
-  /// writer.
+  /// part: the program with the launch's body and the workspace as parameters. images: workspace
+  /// that is no buffer. All arguments must outlive the writer.
   KernelWriter(const Launch& launch, const Program& part, const emit::StoragePlan& plan,
-               DefinedFunctions& defined);
+               const std::vector<WorkspaceImage>& images, DefinedFunctions& defined);
   /// Returns the kernel's definition.
   Result<std::string> Write();
 
@@ -57,6 +58,7 @@ class KernelWriter {
   // --- statements (kernel_writer.cc) ---
   void Line(const std::string& text);
   void WriteSignature();
+  std::string ParameterOf(const BufferNode& buffer) const;
   void WriteLocalArrays(const Stmt& stmt);
   void WriteStmt(const Stmt& stmt);
   void WriteFor(const Stmt& stmt);
@@ -85,6 +87,12 @@ class KernelWriter {
   Expr FlatIndex(const BufferNode& buffer, const std::vector<Expr>& indices) const;
   /// Returns the buffer as the type that vload_half and vload4 take.
   std::string Pointer(const BufferNode& buffer, bool writes = false);
+  /// Returns the image of a buffer; null if it is none.
+  const WorkspaceImage* ImageOf(const BufferNode& buffer) const;
+  /// Returns the read of the texel of an element, a float4.
+  std::string Texel(const WorkspaceImage& image, const std::vector<Expr>& indices);
+  /// Returns the coordinates of the texel, an int2.
+  std::string TexelCoordinates(const WorkspaceImage& image, const std::vector<Expr>& indices);
   /// Returns the bits of a float16 that is only moved; null for other values.
   std::optional<std::string> Bits(const Expr& expr);
 
@@ -101,6 +109,11 @@ class KernelWriter {
   std::optional<std::string> VectorOperands(const Expr& expr, const char* symbol);
   std::optional<std::string> VectorLoad(const ExprNode& load, bool bits = false);
   std::optional<std::string> VectorCast(const Expr& expr);
+  /// Returns the four elements of a vector, each computed by itself.
+  std::string VectorOfElements(const Expr& expr);
+  /// True for an access to all elements of a texel, in order.
+  bool IsWholeTexel(const std::vector<Expr>& indices) const;
+  void WriteTexel(const WorkspaceImage& image, const StmtNode& store);
 
   void Fail(Status status) {
     if (status_.ok()) status_ = std::move(status);
@@ -109,6 +122,7 @@ class KernelWriter {
   const Launch& launch_;
   const Program& part_;
   const emit::StoragePlan& plan_;
+  const std::vector<WorkspaceImage>& images_;
   DefinedFunctions& defined_;
   const bool wide_;      // indices are long
   bool unrolls_ = true;  // loops, if the schedule says so

@@ -6,8 +6,26 @@
 namespace tilewright::opencl {
 namespace {
 
-Status PrintProgram(const Program& program, DefinedFunctions& defined, std::string& kernels) {
+/// Returns the lines that declare the images of a program to the runtime
+/// (TwOpenClNextImage).
+std::string ImageLines(const Program& program, const std::vector<WorkspaceImage>& images) {
+  std::string lines;
+  for (const WorkspaceImage& image : images) {
+    lines += "// tw_image " + program.name + " " + std::to_string(image.argument) + " " +
+             std::to_string(image.width) + " " + std::to_string(image.height) +
+             (image.buffer->dtype == kFloat16 ? " half\n" : " float\n");
+  }
+  return lines;
+}
+
+struct Text {
+  std::string images, kernels;
+};
+
+Status PrintProgram(const Program& program, DefinedFunctions& defined, Text& out) {
   if (!program.body) return InvalidArgument(program.name + ": no body");
+  TW_ASSIGN_OR_RETURN(const auto images, WorkspaceImagesOf(program));
+  out.images += ImageLines(program, images);
   const LaunchPlan plan = PlanLaunches(program);
   Program part = program;
   part.parameters.insert(part.parameters.end(), plan.workspace.begin(), plan.workspace.end());
@@ -19,9 +37,9 @@ Status PrintProgram(const Program& program, DefinedFunctions& defined, std::stri
     TW_ASSIGN_OR_RETURN(
         const auto storage,
         emit::PlanStorage(part, {.register_bytes = limits.registers_per_thread * 4, .gpu = true}));
-    TW_ASSIGN_OR_RETURN(auto text, KernelWriter(launch, part, storage, defined).Write());
-    if (!kernels.empty()) kernels += "\n";
-    kernels += text;
+    TW_ASSIGN_OR_RETURN(auto text, KernelWriter(launch, part, storage, images, defined).Write());
+    if (!out.kernels.empty()) out.kernels += "\n";
+    out.kernels += text;
   }
   return {};
 }
@@ -30,11 +48,11 @@ Status PrintProgram(const Program& program, DefinedFunctions& defined, std::stri
 
 Result<std::string> PrintSource(const std::vector<Program>& programs) {
   DefinedFunctions defined;
-  std::string kernels;
+  Text text;
   for (const Program& program : programs) {
-    TW_RETURN_IF_ERROR(PrintProgram(program, defined, kernels).WithContext(program.name));
+    TW_RETURN_IF_ERROR(PrintProgram(program, defined, text).WithContext(program.name));
   }
-  return defined.Text() + kernels;
+  return text.images + defined.Text() + text.kernels;
 }
 
 }  // namespace tilewright::opencl

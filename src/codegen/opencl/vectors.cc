@@ -2,6 +2,7 @@
 // is the same for vectors and scalars. Loops without such a form stay loops.
 
 #include <algorithm>
+#include <utility>
 
 #include "src/codegen/opencl/kernel_writer.h"
 #include "src/ir/visit.h"
@@ -9,6 +10,12 @@
 namespace tilewright::opencl {
 
 bool KernelWriter::DependsOnLane(const Expr& expr) const { return Contains(expr, lane_); }
+
+bool KernelWriter::IsWholeTexel(const std::vector<Expr>& indices) const {
+  return lanes_ == kTexelElements && indices.back().Same(lane_) &&
+         std::none_of(indices.begin(), indices.end() - 1,
+                      [&](const Expr& index) { return DependsOnLane(index); });
+}
 
 std::optional<KernelWriter::LaneAccess> KernelWriter::AccessOf(const BufferNode& buffer,
                                                                const std::vector<Expr>& indices) {
@@ -32,6 +39,10 @@ std::optional<KernelWriter::LaneAccess> KernelWriter::AccessOf(const BufferNode&
 
 std::optional<std::string> KernelWriter::VectorLoad(const ExprNode& load, bool bits) {
   const BufferNode& buffer = *load.buffer;
+  if (const WorkspaceImage* image = ImageOf(buffer)) {
+    if (bits || !IsWholeTexel(load.args)) return std::nullopt;
+    return Texel(*image, load.args);
+  }
   const auto access = AccessOf(buffer, load.args);
   if (!access || access->step != 1 || buffer.dtype.is_bool()) return std::nullopt;
   const char* function = buffer.dtype == kFloat16 && !bits ? "vload_half" : "vload";
@@ -53,6 +64,17 @@ std::optional<std::string> KernelWriter::VectorOperands(const Expr& expr, const 
   const auto a = Vector(expr->args[0]), b = Vector(expr->args[1]);
   if (!a || !b || expr->dtype == kFloat16) return std::nullopt;
   return "(" + *a + symbol + *b + ")";
+}
+
+std::string KernelWriter::VectorOfElements(const Expr& expr) {
+  const Expr lane = std::exchange(lane_, Expr());
+  std::string elements;
+  for (std::int64_t i = 0; i < lanes_; ++i) {
+    const Substitution only = {{lane.get(), Expr(i)}};
+    elements += (i == 0 ? "" : ", ") + Value(Simplify(Substitute(expr, only), ranges_));
+  }
+  lane_ = lane;
+  return "(" + TypeName(expr->dtype) + std::to_string(lanes_) + ")(" + elements + ")";
 }
 
 std::optional<std::string> KernelWriter::Vector(const Expr& expr) {

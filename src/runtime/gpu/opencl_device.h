@@ -25,6 +25,14 @@ typedef struct TwClConstant {
   TwClObject buffer;
 } TwClConstant;
 
+/* Image in place of a workspace, and the last step that takes it as an
+ * argument. */
+typedef struct TwClImage {
+  TwOpenClImage shape;
+  TwClObject object;
+  int64_t step;
+} TwClImage;
+
 typedef struct TwClEvent {
   TwClObject object;
   const char* name; /* of the kernel, or the call of a copy */
@@ -43,6 +51,8 @@ struct TwGpuDevice {
   TwClObject *inputs, *outputs;
   TwClConstant* constants; /* by offset */
   int64_t constant_count;
+  TwClImage* images; /* made so far; steps share those of the same size */
+  int64_t image_count;
   TwClPart* parts; /* sub-buffers */
   int64_t part_count;
   TwClLaunch* launches; /* of all steps, in order */

@@ -160,6 +160,54 @@ static int32_t ListArguments(const TwGpuModel* gpu, TwGpuDevice* device, int64_t
   return code;
 }
 
+/* Makes an image for a step, or takes one of the same size that only earlier
+ * steps have. */
+static int32_t TakeImage(TwGpuDevice* device, const char* kernel, int64_t step,
+                         const TwOpenClImage* shape, TwClPart* part) {
+  if (part->bytes < TwOpenClImageBytes(shape)) {
+    return TwClFail(device, TW_MODEL_DEVICE_FAILED, "%s: an image of %zu x %zu texels has no place",
+                    kernel, shape->width, shape->height);
+  }
+  for (int64_t i = 0; i < device->image_count; ++i) {
+    TwClImage* image = &device->images[i];
+    if (image->step == step || image->shape.width != shape->width ||
+        image->shape.height != shape->height || image->shape.half != shape->half) {
+      continue;
+    }
+    image->step = step;
+    part->object = image->object;
+    return 0;
+  }
+  TwClImage* longer = realloc(device->images, (size_t)(device->image_count + 1) * sizeof *longer);
+  if (longer == NULL) return TW_MODEL_NO_MEMORY;
+  device->images = longer;
+  TwClInt error = 0;
+  const TwClImage made = {*shape, TwOpenClMakeImage(&device->cl, device->context, shape, &error),
+                          step};
+  if (made.object != NULL) longer[device->image_count++] = made;
+  part->object = made.object;
+  return TwClCheckKernel(device, error, kernel, "clCreateImage");
+}
+
+/* Replaces the arguments of a step that its source declares as images. */
+static int32_t TakeImages(TwGpuDevice* device, const TwGpuKernel* kernel, int64_t step,
+                          TwClPart* arguments, int64_t count) {
+  const char *source = kernel->code, *name = kernel->launches[0].entry;
+  TwOpenClImage shape;
+  int found = 0;
+  int32_t code = 0;
+  while (code == 0 && (found = TwOpenClNextImage(&source, name, &shape)) > 0) {
+    if ((int64_t)shape.argument >= count) found = -1;
+    if (found < 0) break;
+    code = TakeImage(device, name, step, &shape, &arguments[shape.argument]);
+  }
+  if (found < 0) {
+    code = TwClFail(device, TW_MODEL_DEVICE_FAILED, "%s: the source declares an image that is none",
+                    name);
+  }
+  return code;
+}
+
 static int32_t MakeKernel(TwGpuDevice* device, TwClObject program, const TwClPart* arguments,
                           int64_t count, TwClLaunch* made) {
   TwClInt error = 0;
@@ -204,6 +252,7 @@ static int32_t MakeLaunches(const TwGpuModel* gpu, TwGpuDevice* device) {
     int64_t argument_count = 0;
     const int32_t number = gpu->step_kernels[i];
     int32_t code = ListArguments(gpu, device, i, arguments, &argument_count);
+    if (code == 0) code = TakeImages(device, &gpu->kernels[number], i, arguments, argument_count);
     for (int64_t l = 0; code == 0 && l < count; ++l) {
       TwClLaunch* made = &device->launches[first + l];
       made->launch = &gpu->kernels[number].launches[l];
@@ -237,6 +286,9 @@ static void Close(const TwGpuModel* gpu, TwGpuDevice* device) {
   for (int64_t i = 0; i < device->part_count; ++i) {
     (void)cl->ReleaseMemObject(device->parts[i].object);
   }
+  for (int64_t i = 0; i < device->image_count; ++i) {
+    (void)cl->ReleaseMemObject(device->images[i].object);
+  }
   for (int64_t i = 0; i < device->constant_count; ++i) {
     TwClObject buffer = device->constants[i].buffer;
     if (buffer != NULL) (void)cl->ReleaseMemObject(buffer);
@@ -253,6 +305,7 @@ static void Close(const TwGpuModel* gpu, TwGpuDevice* device) {
   free(device->inputs);
   free(device->outputs);
   free(device->constants);
+  free(device->images);
   free(device->parts);
   free(device->launches);
   free(device->first_launch);

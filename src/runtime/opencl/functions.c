@@ -1,6 +1,7 @@
 #include "src/runtime/opencl/functions.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ static const Symbol kSymbols[] = {TW_SYMBOL(GetPlatformIDs),
                                   TW_SYMBOL(CreateContext),
                                   TW_SYMBOL(CreateCommandQueue),
                                   TW_SYMBOL(CreateBuffer),
+                                  TW_SYMBOL(CreateImage),
                                   TW_SYMBOL(CreateSubBuffer),
                                   TW_SYMBOL(CreateProgramWithSource),
                                   TW_SYMBOL(BuildProgram),
@@ -61,6 +63,8 @@ static const ErrorRow kErrors[] = {
     {-34, "invalid context"},
     {-36, "invalid command queue"},
     {-38, "invalid memory object"},
+    {-39, "invalid image format descriptor"},
+    {TW_CL_INVALID_IMAGE_SIZE, "invalid image size"},
     {-42, "invalid binary"},
     {-43, "invalid build options"},
     {-45, "invalid program executable"},
@@ -95,6 +99,67 @@ const char* TwOpenClErrorName(TwClInt code) {
 
 const char* TwOpenClBuildOptions(int rounds_division) {
   return rounds_division ? "-cl-fp32-correctly-rounded-divide-sqrt" : "";
+}
+
+int TwOpenClNextImage(const char** source, const char* program, TwOpenClImage* image) {
+  static const char kBegin[] = "// tw_image ";
+  enum { kMaxArgument = 1024, kMaxExtent = 1 << 20 };
+  while (strncmp(*source, kBegin, sizeof kBegin - 1) == 0) {
+    char name[256], type[8];
+    unsigned argument = 0;
+    unsigned long width = 0, height = 0;
+    int length = 0;
+    const int read = sscanf(*source, "// tw_image %255s %9u %9lu %9lu %7s%n", name, &argument,
+                            &width, &height, type, &length);
+    const int is_half = read == 5 && strcmp(type, "half") == 0;
+    const int known = is_half || (read == 5 && strcmp(type, "float") == 0);
+    if (!known || (*source)[length] != '\n' || argument > kMaxArgument || width == 0 ||
+        width > kMaxExtent || height == 0 || height > kMaxExtent) {
+      return -1;
+    }
+    *source += length + 1;
+    if (strcmp(name, program) != 0) continue;
+    image->argument = argument;
+    image->width = width;
+    image->height = height;
+    image->half = is_half;
+    return 1;
+  }
+  return 0;
+}
+
+size_t TwOpenClImageBytes(const TwOpenClImage* image) {
+  enum { kHalves = 8, kFloats = 16 };
+  return image->width * image->height * (image->half ? kHalves : kFloats);
+}
+
+/* cl_image_format and cl_image_desc. */
+typedef struct ImageFormat {
+  TwClUint order, type;
+} ImageFormat;
+typedef struct ImageShape {
+  TwClUint type;
+  size_t width, height, depth, array, row_pitch, slice_pitch;
+  TwClUint levels, samples;
+  TwClObject memory;
+} ImageShape;
+
+TwClObject TwOpenClMakeImage(const TwOpenCl* api, TwClObject context, const TwOpenClImage* image,
+                             TwClInt* error) {
+  enum { kRgba = 0x10B5, kHalf = 0x10DD, kFloat = 0x10DE, kImage2d = 0x10F1, kNan = 0xFF };
+  const ImageFormat format = {kRgba, image->half ? kHalf : kFloat};
+  const ImageShape shape = {.type = kImage2d, .width = image->width, .height = image->height};
+  const size_t bytes = TwOpenClImageBytes(image);
+  void* texels = malloc(bytes);
+  if (texels == NULL) {
+    *error = -6; /* out of host memory */
+    return NULL;
+  }
+  memset(texels, kNan, bytes);
+  TwClObject made =
+      api->CreateImage(context, TW_CL_READ_WRITE | TW_CL_COPY_HOST, &format, &shape, texels, error);
+  free(texels);
+  return *error == 0 ? made : NULL;
 }
 
 /* Appends the devices of a platform. */

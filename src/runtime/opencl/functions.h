@@ -26,6 +26,7 @@ enum {
   TW_CL_DEVICE_NOT_AVAILABLE = -2,
   TW_CL_NO_MEMORY_FOR_OBJECT = -4,
   TW_CL_BUILD_FAILURE = -11,
+  TW_CL_INVALID_IMAGE_SIZE = -40,
   TW_CL_INVALID_KERNEL_NAME = -46,
   TW_CL_INVALID_BUFFER_SIZE = -61,
   TW_CL_NO_PLATFORM = -1001
@@ -60,6 +61,7 @@ enum {
   TW_CL_PROFILING = 1 << 1,
   TW_CL_READ_WRITE = 1 << 0,
   TW_CL_READ_ONLY = 1 << 2,
+  TW_CL_COPY_HOST = 1 << 5,
   TW_CL_BLOCKING = 1
 };
 #define TW_CL_ALL_TYPES UINT64_C(0xFFFFFFFF)
@@ -78,6 +80,7 @@ typedef struct TwOpenCl {
   TwClObject (*CreateContext)(const TwClName*, TwClUint, const TwClObject*, void*, void*, TwClInt*);
   TwClObject (*CreateCommandQueue)(TwClObject, TwClObject, TwClBits, TwClInt*);
   TwClObject (*CreateBuffer)(TwClObject, TwClBits, size_t, void*, TwClInt*);
+  TwClObject (*CreateImage)(TwClObject, TwClBits, const void*, const void*, void*, TwClInt*);
   TwClObject (*CreateSubBuffer)(TwClObject, TwClBits, TwClUint, const void*, TwClInt*);
   TwClObject (*CreateProgramWithSource)(TwClObject, TwClUint, const char**, const size_t*,
                                         TwClInt*);
@@ -116,6 +119,28 @@ const char* TwOpenClErrorName(TwClInt code);
 
 /** Returns the options that programs for this device are built with. */
 const char* TwOpenClBuildOptions(int rounds_division);
+
+/** Image of texels of 4 floats that the kernels of a program take as an
+ * argument. */
+typedef struct TwOpenClImage {
+  TwClUint argument;
+  size_t width, height; /* in texels */
+  int half;             /* the elements are float16, else float32 */
+} TwOpenClImage;
+
+/** Reads the declaration of an image at the beginning of a source, a line
+ *  "// tw_image PROGRAM ARGUMENT WIDTH HEIGHT float" (or half). Moves `source`
+ * to the next line. program: the name of the first kernel; images of other
+ * programs are skipped. Returns 1; 0 if there is no more image; -1 for a line
+ * that is no declaration. */
+int TwOpenClNextImage(const char** source, const char* program, TwOpenClImage* image);
+
+/** Returns the bytes of the texels of an image. */
+size_t TwOpenClImageBytes(const TwOpenClImage* image);
+
+/** Makes an image, whose texels are NaN. Returns null after an error. */
+TwClObject TwOpenClMakeImage(const TwOpenCl* api, TwClObject context, const TwOpenClImage* image,
+                             TwClInt* error);
 
 /** Platform and device. */
 typedef struct TwOpenClPlace {

@@ -26,7 +26,9 @@ constexpr std::size_t kMaxLog = 4000;
 struct OpenClSession::Code final : public GridProgram::Code {
   OpenClHandle program;
   std::vector<GridLaunch> launches;
-  std::vector<OpenClHandle> kernels;  // one per launch
+  std::vector<OpenClHandle> kernels;           // one per launch
+  std::vector<TwOpenClImage> declared;         // images of the source
+  std::map<std::size_t, OpenClHandle> images;  // by argument, made at the first call
   std::vector<OpenClHandle> parts;
   bool bound = false;
   void ForgetArguments() override {
@@ -144,6 +146,7 @@ Result<GridProgram> OpenClSession::Load(const std::string& source,
   }
   TW_RETURN_IF_ERROR(Api::Check(code, "clBuildProgram"));
   loaded->launches = std::move(launches);
+  TW_RETURN_IF_ERROR(ReadImages(source, *loaded));
   for (const GridLaunch& launch : loaded->launches) {
     if (!launch.library.file.empty() || launch.shared_bytes != 0) {
       return Unsupported(launch.kernel + ": a library call or memory of the launch, on OpenCL");
@@ -158,28 +161,71 @@ Result<GridProgram> OpenClSession::Load(const std::string& source,
   return GridProgram(std::move(loaded));
 }
 
+/// Reads the images that the source declares for the program of the launches.
+Status OpenClSession::ReadImages(const std::string& source, Code& code) {
+  if (code.launches.empty()) return {};
+  const char* text = source.c_str();
+  TwOpenClImage image;
+  int found = 0;
+  while ((found = TwOpenClNextImage(&text, code.launches[0].kernel.c_str(), &image)) > 0) {
+    code.declared.push_back(image);
+  }
+  if (found < 0) return InvalidArgument("the source declares an image that is none");
+  return {};
+}
+
+/// Makes the images. Their arguments are workspaces of at least as many bytes.
+Status OpenClSession::MakeImages(const GridProgram& program, Code& code) {
+  if (code.images.size() == code.declared.size()) return {};
+  for (const TwOpenClImage& image : code.declared) {
+    const std::string what = "image of " + std::to_string(image.width) + " x " +
+                             std::to_string(image.height) + " texels";
+    if (image.argument >= code.parts.size() ||
+        PartBytes(program, image.argument) < TwOpenClImageBytes(&image)) {
+      return InvalidArgument(what + " for argument " + std::to_string(image.argument) +
+                             ", which has no place for it");
+    }
+    Api::Int error = 0;
+    Api::Object made = TwOpenClMakeImage(&api_, context_.get(), &image, &error);
+    TW_RETURN_IF_ERROR(Api::Check(error, "clCreateImage").WithContext(what));
+    code.images[image.argument] = OpenClHandle(made, {api_.ReleaseMemObject});
+  }
+  return {};
+}
+
+/// Returns the bytes of an argument, up to the next one: kernels may not write
+/// one of two overlapping parts.
+std::size_t OpenClSession::PartBytes(const GridProgram& program, std::size_t argument) const {
+  const std::uint64_t address = program.arguments()[argument];
+  const auto place = PlaceOf(address);
+  if (!place.ok()) return 0;
+  std::size_t bytes = place->bytes;
+  for (const std::uint64_t other : program.arguments()) {
+    if (other > address) bytes = std::min<std::size_t>(bytes, other - address);
+  }
+  return bytes;
+}
+
 /// Sets the arguments of all kernels.
 Status OpenClSession::Bind(const GridProgram& program) {
   auto& code = static_cast<Code&>(*program.code());
   if (code.bound) return {};
   code.parts.clear();  // of a call that failed
-  for (const std::uint64_t address : program.arguments()) {
-    TW_ASSIGN_OR_RETURN(const auto place, PlaceOf(address));
-    // Up to the next argument: kernels may not write one of two overlapping parts.
-    std::size_t bytes = place.bytes;
-    for (const std::uint64_t other : program.arguments()) {
-      if (other > address) bytes = std::min<std::size_t>(bytes, other - address);
-    }
-    const TwClRegion region = {place.offset, bytes};
+  for (std::size_t i = 0; i < program.arguments().size(); ++i) {
+    TW_ASSIGN_OR_RETURN(const auto place, PlaceOf(program.arguments()[i]));
+    const TwClRegion region = {place.offset, PartBytes(program, i)};
     Api::Int error = 0;
     Api::Object part =
         api_.CreateSubBuffer(place.buffer, TW_CL_READ_WRITE, TW_CL_BUFFER_REGION, &region, &error);
     TW_RETURN_IF_ERROR(Api::Check(error, "clCreateSubBuffer"));
     code.parts.emplace_back(part, OpenClRelease{api_.ReleaseMemObject});
   }
+  TW_RETURN_IF_ERROR(MakeImages(program, code));
   for (const OpenClHandle& kernel : code.kernels) {
     for (std::size_t i = 0; i < code.parts.size(); ++i) {
-      const Api::Object part = code.parts[i].get();
+      const auto image = code.images.find(i);
+      const Api::Object part =
+          image == code.images.end() ? code.parts[i].get() : image->second.get();
       TW_RETURN_IF_ERROR(Api::Check(
           api_.SetKernelArg(kernel.get(), static_cast<Api::Uint>(i), sizeof(part), &part),
           "clSetKernelArg"));

@@ -55,6 +55,9 @@ class OpenClSession final : public GridSession {
   OpenClSession(OpenClApi api, OpenClDevice device);
   Status Start();
   Result<Place> PlaceOf(std::uint64_t address) const;
+  static Status ReadImages(const std::string& source, Code& code);
+  Status MakeImages(const GridProgram& program, Code& code);
+  std::size_t PartBytes(const GridProgram& program, std::size_t argument) const;
   Status Bind(const GridProgram& program);
   using Events = std::vector<OpenClHandle>;
   /// Enqueues the launches once. events: receives an event of each unless null.

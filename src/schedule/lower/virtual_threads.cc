@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <unordered_set>
 
 #include "src/ir/visit.h"
 #include "src/schedule/lower/gpu_passes.h"
 #include "src/schedule/lower/remap_buffers.h"
+#include "src/schedule/workspace_images.h"
 
 namespace tilewright {
 namespace {
@@ -28,8 +30,12 @@ class VirtualThread {
       case StmtKind::kIf:
         if (DependsOnThread(*stmt)) return Repeat(stmt);
         break;
-      case StmtKind::kBlock:
       case StmtKind::kFor:
+        if (stmt->attributes.contains(kWholeVectorAttribute) && DependsWithin(stmt)) {
+          return Repeat(stmt);
+        }
+        break;
+      case StmtKind::kBlock:
         break;
       default:
         return DependsOnThread(*stmt) ? Repeat(stmt) : stmt;
@@ -55,6 +61,11 @@ class VirtualThread {
     }
     ForEachOwnExpr(stmt, [&](const Expr& expr) { depends = depends || Touches(expr); });
     return depends;
+  }
+
+  bool DependsWithin(const Stmt& stmt) const {
+    return DependsOnThread(*stmt) ||
+           std::ranges::any_of(stmt->body, [&](const Stmt& part) { return DependsWithin(part); });
   }
 
   void FindTouched(const Stmt& stmt, bool conditional) {

@@ -19,6 +19,7 @@ TemplateRegistry TemplateRegistry::BuiltIn() {
                                                       {kArmTemplates},
                                                       {kMaliTemplates},
                                                       {kCudaTemplates},
+                                                      {kAdrenoTemplates},
                                                       {kIntelGraphicsTemplates},
                                                       {kVtaTemplates},
                                                       {kAutoTemplates}}) {

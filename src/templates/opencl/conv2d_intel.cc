@@ -103,17 +103,6 @@ Result<Config> DefaultConfig(const Workload& w, const Target& target) {
                        {"block_ow", UpTo(Dividing(values.blocks.columns, s.ow), block.columns)}});
 }
 
-/// Errors: kInvalidArgument for blocks that do not divide the result. Their work-items would read
-/// data that no item copied.
-Status CheckBlocks(const Workload& w, const Config& config) {
-  TW_ASSIGN_OR_RETURN(const auto s, ConvShapeOf(w));
-  const std::int64_t rows = config.Integer("block_oh"), columns = config.Integer("block_ow");
-  if (s.oh % rows == 0 && s.ow % columns == 0) return {};
-  return InvalidArgument("blocks of " + std::to_string(rows) + " x " + std::to_string(columns) +
-                         " do not divide a result of " + std::to_string(s.oh) + " x " +
-                         std::to_string(s.ow));
-}
-
 /// Cuts the result for work-items and returns the loop over those of a group.
 LoopId TileResult(Schedule& s, StageId result, const Config& config, std::int64_t lanes) {
   const LoopId image = s.SpatialAxis(result, 0), block = s.SpatialAxis(result, 1);
@@ -129,7 +118,6 @@ LoopId TileResult(Schedule& s, StageId result, const Config& config, std::int64_
 
 Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
                      const Config& config) {
-  TW_RETURN_IF_ERROR(CheckBlocks(w, config));
   constexpr std::int64_t kLongKernel = 7;  // columns of a kernel that AutoTVM does not unroll
   const std::int64_t outputs = config.Integer("tile_oc"), inputs = config.Integer("tile_ic");
   KernelLayouts layouts;

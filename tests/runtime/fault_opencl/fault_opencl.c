@@ -172,6 +172,11 @@ EXPORT TwClObject clCreateSubBuffer(TwClObject m, TwClBits b, TwClUint t, const 
   if (Has("parts", 0) && ((const TwClRegion*)i)->origin > 0) return Refuse(kNoResources, e);
   return Made(Real()->CreateSubBuffer(m, b, t, i, e));
 }
+EXPORT TwClObject clCreateImage(TwClObject c, TwClBits b, const void* f, const void* d, void* h,
+                                TwClInt* e) {
+  if (Has("memory", 0)) return Refuse(TW_CL_NO_MEMORY_FOR_OBJECT, e);
+  return Made(Real()->CreateImage(c, b, f, d, h, e));
+}
 EXPORT TwClObject clCreateProgramWithSource(TwClObject c, TwClUint n, const char** s,
                                             const size_t* l, TwClInt* e) {
   TwClObject program = Real()->CreateProgramWithSource(c, n, s, l, e);
