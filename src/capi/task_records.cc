@@ -24,11 +24,11 @@ namespace tilewright::capi {
 namespace {
 
 std::int32_t VerdictOf(Outcome outcome) {
-  constexpr std::array kVerdicts = {
+  constexpr std::array kOutcomeVerdicts = {
       TW_VERDICT_OK,      TW_VERDICT_CONSTRAINTS, TW_VERDICT_COMPILE,     TW_VERDICT_TIMEOUT,
       TW_VERDICT_RUNTIME, TW_VERDICT_TIMEOUT,     TW_VERDICT_CORRECTNESS, TW_VERDICT_RUNTIME};
-  static_assert(kVerdicts.size() == static_cast<std::size_t>(Outcome::kDeviceLost) + 1);
-  return kVerdicts[static_cast<std::size_t>(outcome)];
+  static_assert(kOutcomeVerdicts.size() == static_cast<std::size_t>(Outcome::kDeviceLost) + 1);
+  return kOutcomeVerdicts[static_cast<std::size_t>(outcome)];
 }
 
 Status Read(const tw_tuning* handle, tw_records** out) {
