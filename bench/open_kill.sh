@@ -182,7 +182,6 @@ rows records.db after
 comm -23 before after >lost
 [ ! -s lost ] || fail "$(wc -l <lost) stored trials are lost"
 "$tilewright" records check records.db >check.txt || { cat check.txt >&2; fail "a corrupt store"; }
-[ "$(sqlite3 records.db 'PRAGMA integrity_check')" = ok ] || fail "a corrupt database"
 trials after >after.trials
 # A value that no program answered, and a failure of a program that did not fail.
 awk -v failing="$([ -n "${SERVER:-}" ] && echo 2)" '$1 == "answer" { answered[$2 " " $3 " " $4] = 1 } FILENAME == "after.trials" && !($4 == "ok" ? ($2 " " $3 " " $5) in answered : (failing == "" ? $2 % 8 < 3 : $2 % 8 == failing) && $4 == "run_failed")' \
