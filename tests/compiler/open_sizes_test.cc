@@ -105,13 +105,13 @@ TEST_F(OpenSizes, OtherSizesAreRefusedBeforeARun) {
 
 // Nothing runs, so no CPU needs to have AMX.
 TEST_F(OpenSizes, KernelsOfTilesServeARange) {
-  constexpr char kBytes[] = R"(def @main(%data: Tensor[(N, 64, 8, 8), int8]) {
+  constexpr char kNarrow[] = R"(def @main(%data: Tensor[(N, 64, 8, 8), int8]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(64, 64, 3, 3), int8] */, padding=[1, 1, 1, 1], out_dtype="int32");
   nn.relu(%0)
 })";
   options_.target = *Target::Parse("llvm -mcpu=sapphirerapids");
   options_.check = CheckLevel::kNone;
-  const auto compiled = CompileFor(kBytes, {"N", 1, 8});
+  const auto compiled = CompileFor(kNarrow, {"N", 1, 8});
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
   const auto tiled = [](const OperatorReport& report) {
     return report.template_key.find("amx") != std::string::npos;
@@ -121,7 +121,7 @@ TEST_F(OpenSizes, KernelsOfTilesServeARange) {
 
 // AMX multiplies no less than four rows, so the blocks have another template.
 TEST_F(OpenSizes, LayersOfOneRowHaveBlocksWithoutTiles) {
-  constexpr char kBytes[] = R"(def @main(%data: Tensor[(N, 64), int8]) {
+  constexpr char kNarrow[] = R"(def @main(%data: Tensor[(N, 64), int8]) {
   nn.dense(%data, meta[relay.Constant][0] /* ty=Tensor[(64, 64), int8] */, out_dtype="int32")
 })";
   options_.target = *Target::Parse("llvm -mcpu=sapphirerapids");
@@ -132,7 +132,7 @@ TEST_F(OpenSizes, LayersOfOneRowHaveBlocksWithoutTiles) {
       if (step.kernel() != nullptr) blocks += step.kernel()->blocks.size();
     }
   };
-  const auto compiled = CompileFor(kBytes, {"N", 1, 64});
+  const auto compiled = CompileFor(kNarrow, {"N", 1, 64});
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
   EXPECT_GT(blocks, 1U);
 }
