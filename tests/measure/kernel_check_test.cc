@@ -51,5 +51,18 @@ TEST(KernelCheck, TakesWhatBuildersMake) {
   EXPECT_GE(calls, 3) << "of libraries";
 }
 
+/// CUDA has a limit of 64 threads along z, which OpenCL lacks: a record for Adreno has 251.
+TEST(KernelCheck, GroupsOfOpenClMayBeLongAlongZ) {
+  KernelSpec kernel;
+  kernel.target = *Target::Parse("opencl -device=adreno");
+  kernel.launches = {{"kernel", {1, 1, 1}, {1, 1, 251}, 0, {}}};
+  EXPECT_TRUE(CheckKernel(kernel).ok()) << CheckKernel(kernel).message();
+  kernel.launches[0].block[2] = 1025;
+  EXPECT_FALSE(CheckKernel(kernel).ok());
+  kernel.launches[0].block[2] = 251;
+  kernel.target = *Target::Parse("cuda -arch=sm_80");
+  EXPECT_FALSE(CheckKernel(kernel).ok());
+}
+
 }  // namespace
 }  // namespace tilewright::measure

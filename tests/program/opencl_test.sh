@@ -27,7 +27,7 @@ for template in conv2d_nchwc.image2d conv2d_nchw_winograd.image2d; do
   expect 0 measure --task "$conv" --target "$adreno" --template $template --device simt
   has 'verified in the emulator' out
 done
-expect 1 lower "$conv" --target "$adreno -texture_spatial_limit=16" --template conv2d_nchwc.image2d --emit opencl
+expect 2 lower "$conv" --target "$adreno -texture_spatial_limit=16" --template conv2d_nchwc.image2d --emit opencl
 has 'no image has room' err
 expect 2 lower "$dense" --target opencl --emit ptx
 has 'expected cuda' err

@@ -144,7 +144,9 @@ TEST_P(AutotvmServedLog, EveryRecordIsAPointOfOurSpaceAndBecomesLoops) {
   ForEachRecord(path, [&](const records::LogLine& line) {
     const auto input = records::ParseAutotvmInput(line);
     ASSERT_TRUE(input.ok()) << input.status().message();
-    if (BuiltInTemplates().Find(input->task.name) == nullptr) return;
+    // The package for Adreno also has records of other templates.
+    const bool ours = BuiltInTemplates().Find(input->task.name) != nullptr;
+    if (!ours || input->task.name.ends_with(".cuda")) return;
     const auto candidate = CandidateOfLine(line);
     ASSERT_TRUE(candidate.ok()) << candidate.status().message();
     edited += candidate->config.index == line.index ? 0 : 1;
@@ -175,8 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Own, AutotvmServedLog,
 INSTANTIATE_TEST_SUITE_P(Shared, AutotvmServedLog,
                          testing::Values(ServedLog{"arm_cpu_v0.08", 1164, 2, 100},
                                          ServedLog{"mali_v0.06", 528, 0, 10, 1'000'000, 34},
-                                         // with 14 records of a template for CUDA
-                                         ServedLog{"adreno_v0.02", 554 + 14, 0, 40, 300'000, 20},
+                                         ServedLog{"adreno_v0.02", 554, 0, 40, 300'000, 20},
                                          ServedLog{"intel_graphics_v0.02", 73, 0, 1, 1'000'000,
                                                    8}));
 

@@ -54,6 +54,7 @@ void VectorizeTexel(Schedule& s, StageId stage, LoopId channel) {
 }
 
 void StoreInImage(Schedule& s, StageId stage, const Target& target) {
+  if (!s.status().ok()) return;
   const std::vector<std::int64_t>& shape = s.stage(stage).op.output->shape;
   const std::int64_t limit = ImageLimitOf(target), texels = Product(shape) / kTexelChannels;
   const LoopId channel = s.Leaves(stage).back();
@@ -74,6 +75,7 @@ void CopyToImage(Schedule& s, std::string_view buffer, StageId reader, const Tar
   constexpr std::int64_t kItems = 64;  // AutoTVM's number
   const StageId copy =
       buffer == "pad" ? s.Stage(buffer) : s.CacheRead(buffer, Scope::kGlobal, reader);
+  if (!s.status().ok()) return;
   std::vector<LoopId> outer = s.Leaves(copy);
   outer.pop_back();
   std::int64_t texels = 1;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "src/base/math.h"
+#include "src/ir/visit.h"
 #include "src/templates/cuda/block_tiles.h"
 #include "src/templates/opencl/intel_blocks.h"
 #include "src/templates/opencl/templates.h"
@@ -25,8 +27,12 @@ constexpr KnobDoc kKnobs[] = {
     {"tile_oc",
      "Output channels of a block, the innermost dimension of the result. Up to 16 at a time, the"
      " largest divisor, are the work-items of a group."},
-    {"block_oh", "Rows of the result that a work-item computes. They must divide its rows."},
-    {"block_ow", "Columns of the result that a work-item computes. They must divide its columns."},
+    {"block_oh",
+     "Rows of the result that a work-item computes. The data of the last ones are padded if they do"
+     " not divide its rows."},
+    {"block_ow",
+     "Columns of the result that a work-item computes. The data of the last ones are padded if they"
+     " do not divide its columns."},
 };
 
 /// Returns the values that divide an extent.
@@ -103,6 +109,29 @@ Result<Config> DefaultConfig(const Workload& w, const Target& target) {
                        {"block_ow", UpTo(Dividing(values.blocks.columns, s.ow), block.columns)}});
 }
 
+/// Returns the definition, with the data padded for whole blocks of the result: work-items of the
+/// last ones read what they do not need.
+Result<Compute> DefineBlocks(const Workload& w, const Epilogue& epilogue,
+                             const KernelLayouts& layouts, const Config& config) {
+  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
+  TW_ASSIGN_OR_RETURN(const auto s, ConvShapeOf(w));
+  const std::int64_t rows = RoundUp(s.oh, config.Integer("block_oh")),
+                     columns = RoundUp(s.ow, config.Integer("block_ow"));
+  if (rows == s.oh && columns == s.ow) return compute;
+  Workload larger = w;
+  larger.padding[2] += (rows - s.oh) * s.stride_h;
+  larger.padding[3] += (columns - s.ow) * s.stride_w;
+  TW_ASSIGN_OR_RETURN(auto padded, DefineAnchor(larger, {}, layouts));
+  ComputeOp pad = padded.stages.front();
+  pad.body = LoadInstead(pad.body, padded.inputs[0], compute.inputs[0]);
+  const bool has_pad = compute.stages.front().name == pad.name;
+  const Buffer read = has_pad ? compute.stages.front().output : compute.inputs[0];
+  if (has_pad) compute.stages.erase(compute.stages.begin());
+  for (ComputeOp& stage : compute.stages) stage.body = LoadInstead(stage.body, read, pad.output);
+  compute.stages.insert(compute.stages.begin(), std::move(pad));
+  return compute;
+}
+
 /// Cuts the result for work-items and returns the loop over those of a group.
 LoopId TileResult(Schedule& s, StageId result, const Config& config, std::int64_t lanes) {
   const LoopId image = s.SpatialAxis(result, 0), block = s.SpatialAxis(result, 1);
@@ -124,7 +153,7 @@ Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
   layouts.data = Blocked("NCHW", inputs, 'c');
   layouts.output = Blocked("NCHW", outputs, 'c');
   layouts.weight = Blocked(Blocked("OIHW", inputs, 'i'), outputs, 'o');
-  TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineBlocks(w, epilogue, layouts, config));
   Schedule s(std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const StageId sum = stages.sum;
