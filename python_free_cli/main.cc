@@ -14,6 +14,7 @@
 #include "src/plugins/load_plugin.h"
 #include "src/plugins/load_schedule.h"
 #include "src/plugins/registries.h"
+#include "src/session/text_table.h"
 
 namespace {
 
@@ -22,6 +23,7 @@ namespace plugins = tilewright::plugins;
 
 int RunProgram(int argc, char** argv) {
   tilewright::FixupStandardStreams();
+  tilewright::session::SetTextWidth(cli::OutputColumns());
   // A closed pipe (| head), or a file size limit (ulimit -f), then ends a write with an error
   // instead of a signal.
   std::signal(SIGPIPE, SIG_IGN);

@@ -279,7 +279,6 @@ std::vector<std::string> SuggestedValues(std::string_view value_name,
     values = NamesIn(session::ShippedPath("vta"), ".json");
     std::erase_if(values, [](const std::string& name) { return name.starts_with("cycles_"); });
   } else if (value_name == "STRATEGY") {
-    values = {"auto"};
     for (const search::StrategyEntry& entry : registries.strategies.all()) {
       values.emplace_back(entry.key);
     }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <climits>
 #include <string>
 
 #include "src/base/json.h"
@@ -26,6 +27,12 @@ std::string PrintableMessage(std::string_view message) {
 }
 
 void PrintWrapped(std::string_view text) { WriteText(session::WrapText("", text) + "\n"); }
+
+void PrintAfterHead(std::string_view head, std::string_view text) {
+  const int width = OutputColumns() > 0 ? session::TextWidth() : INT_MAX;
+  const int indent = static_cast<int>(head.size());
+  WriteText(session::WrapText(head, Printable(text), width, indent) + "\n");
+}
 
 int OutputColumns() {
   if (::isatty(STDOUT_FILENO) != 1) return 0;

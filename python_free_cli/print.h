@@ -36,9 +36,12 @@ void PrintOut(fmt::format_string<CheckedArgument<Args>...> format, Args&&... arg
 /// makes; all others, which come from names, are escaped.
 std::string PrintableMessage(std::string_view message);
 
-/// Prints a paragraph to standard output, broken at blanks into lines of at most 80 characters.
-/// text: printable.
+/// Prints a paragraph to standard output, broken at blanks (session::WrapText). text: printable.
 void PrintWrapped(std::string_view text);
+
+/// Prints a line of `head` (printable) and a text, which a terminal breaks at blanks into lines
+/// below its beginning. In a pipe it is one line.
+void PrintAfterHead(std::string_view head, std::string_view text);
 
 /// Returns the width of tables on standard output: that of its terminal; 0 if it is a file or a
 /// pipe, for which nothing is cut.

@@ -1,8 +1,6 @@
 #include "python_free_cli/usage.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -32,16 +30,8 @@ std::vector<std::string> ChoicesIn(const std::string& type) {
   return choices;
 }
 
-/// Returns the columns of the terminal on standard output; 0 for a file or a pipe, whose lines are
-/// not wrapped, so that programs can search them.
-std::size_t TerminalColumns() {
-  winsize size{};
-  const bool terminal = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return terminal ? size.ws_col : 0;
-}
-
-/// Help formatter that prints choices and defaults in words, and wraps descriptions at the width of
-/// the terminal.
+/// Help formatter that prints choices and defaults in words, and breaks lines at the width of the
+/// terminal; not in a file or a pipe, so that programs can search them.
 class PlainFormatter final : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name,
@@ -50,6 +40,12 @@ class PlainFormatter final : public CLI::Formatter {
     constexpr std::string_view kTwoEmptyLines = "\n\n\n";
     for (std::size_t at; (at = text.find(kTwoEmptyLines)) != std::string::npos;) text.erase(at, 1);
     return text;
+  }
+  std::string make_description(const CLI::App* app) const override {
+    return Wrapped(CLI::Formatter::make_description(app));
+  }
+  std::string make_footer(const CLI::App* app) const override {
+    return Wrapped(CLI::Formatter::make_footer(app));
   }
   std::string make_option_desc(const CLI::Option* option) const override {
     return InColumn(option->get_description());
@@ -73,13 +69,15 @@ class PlainFormatter final : public CLI::Formatter {
   }
 
  private:
+  static std::string Wrapped(const std::string& text) {
+    return OutputColumns() > 0 ? session::WrapLines(text) : text;
+  }
   /// Returns a description for the column on the right.
   std::string InColumn(const std::string& text) const {
-    constexpr std::size_t kMinColumns = 24;
-    const std::size_t columns = TerminalColumns();
-    if (columns == 0) return text;
-    const std::size_t width = std::max(columns, column_width_ + kMinColumns) - column_width_ - 1;
-    return session::WrapText("", text, static_cast<int>(width), 0);
+    constexpr int kMinColumns = 24;
+    if (OutputColumns() == 0) return text;
+    const int width = OutputColumns() - static_cast<int>(column_width_) - 1;
+    return session::WrapText("", text, std::max(width, kMinColumns), 0);
   }
 };
 

@@ -22,7 +22,8 @@ namespace tilewright::records {
 struct TaskSummary {
   std::string workload_key, target, device;  ///< device: model
   std::int64_t trials = 0, verified = 0;
-  double best = 0;    ///< least value of the verified trials that are served today; 0: none
+  std::int64_t raced = 0;  ///< of the trials: configs measured again in races
+  double best = 0;         ///< least value of the verified trials that are served today; 0: none
   std::string graph;  ///< model file of a job that tuned it, as its settings have it; may be empty
   std::map<std::string, std::int64_t> outcomes;
 };

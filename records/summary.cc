@@ -22,7 +22,8 @@ Status SummarizeTasks(const Database& db, StoreSummary& summary) {
           " min(CASE WHEN t.outcome = 0 AND t.verified = 1 AND t.value > 0 AND t.value < 9e999"
           " AND (t.template, t.template_version, t.codegen_version) IN (SELECT * FROM"
           " temp.current) THEN t.value END),"
-          " max(CASE WHEN json_valid(j.settings) THEN json_extract(j.settings, '$.graph') END)"
+          " max(CASE WHEN json_valid(j.settings) THEN json_extract(j.settings, '$.graph') END),"
+          " sum(t.attempt > 0)"
           " FROM trial t JOIN workload w ON w.id = t.workload JOIN target g ON g.id = t.target"
           " JOIN device d ON d.id = t.device LEFT JOIN job j ON j.id = t.job"
           " GROUP BY t.workload, t.target, t.device, t.outcome ORDER BY 1, 2, 3, 4"));
@@ -42,6 +43,7 @@ Status SummarizeTasks(const Database& db, StoreSummary& summary) {
     if (!query.IsNull(7)) task->graph = query.Text(7);
     task->trials += query.Int(4);
     task->verified += query.Int(5);
+    task->raced += query.Int(8);
     const std::int64_t outcome = query.Int(3);
     const bool known = outcome >= 0 && outcome <= static_cast<int>(Outcome::kDeviceLost);
     task->outcomes[known ? std::string(OutcomeName(static_cast<Outcome>(outcome))) : "unknown"] +=

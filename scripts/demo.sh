@@ -59,7 +59,7 @@ read -r load _ </proc/loadavg
 awk -v l="$load" -v n="$(nproc)" 'BEGIN { if (l > n + 2) printf "note: load %s on %d CPUs: other work makes these times unreliable\n", l, n }'
 read -r gain before after <<<"$(compare "$work/rotary_default.so" "$work/rotary.so" 1)"
 awk -v g="$gain" -v b="$before" -v a="$after" 'BEGIN {
-  printf "rotary embedding, 1 thread: default config %.1f us, tuned %.1f us, %.1f times as fast\n", 1e6 * b, 1e6 * a, g
+  printf "rotary embedding, 1 thread: default config %.1f µs, tuned %.1f µs, %.1f times as fast\n", 1e6 * b, 1e6 * a, g
   print  "   Why: the default vectors cross the two halves of a head, and every element needs its own address."
   print  "   The search found vectors that are exactly one half."
 }'

@@ -11,6 +11,7 @@
 
 #include "search/deadline.h"
 #include "search/registry.h"
+#include "src/base/did_you_mean.h"
 #include "src/base/files/file.h"
 #include "src/base/files/file_kind.h"
 #include "src/base/json.h"
@@ -230,6 +231,18 @@ Json ValueOf(const Field& field, const JobSettings& settings) {
   return std::visit([&](auto member) { return Json(settings.*member); }, field.member);
 }
 
+/// Returns "; did you mean 'graph'?" for an unknown key; empty if no key is similar.
+std::string MeantKey(const std::string& key) {
+  // The model file is what users name first.
+  constexpr std::string_view kModelNames[] = {"model", "file", "network", "onnx"};
+  if (std::ranges::find(kModelNames, key) != std::end(kModelNames)) {
+    return "; did you mean 'graph'?";
+  }
+  std::vector<std::string> known;
+  for (const Field& field : Fields()) known.emplace_back(field.key);
+  return DidYouMean(key, known);
+}
+
 }  // namespace
 
 Result<double> ParseDuration(std::string_view text) {
@@ -271,7 +284,7 @@ Result<JobSettings> ParseJobSettings(const StrategyRegistry& strategies, std::st
                                     [&key](const Field& one) { return one.key == key; });
     if (field == Fields().end()) {
       return InvalidArgument(place() + ": " + key + ": unknown key, expected one of " +
-                             Listed(Fields()));
+                             Listed(Fields()) + MeantKey(key));
     }
     const Status status = SetChecked(strategies, *field, item.value(), settings);
     if (!status.ok()) return status.WithContext(place());

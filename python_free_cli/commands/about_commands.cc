@@ -85,10 +85,11 @@ class TargetsCommand final : public Command {
     PrintOut("this machine  {} ({} cores; L1d {} KiB, L2 {} KiB, L3 {} KiB)\n", device.model,
              device.cores, device.l1d_bytes >> 10, device.l2_bytes >> 10, device.l3_bytes >> 10);
     PrintOut("native        {}\n", native.ToString());
-    PrintOut("sandbox       system calls: {}; Landlock: {}; user namespace: {}\n",
-             out["sandbox"]["system_calls"].get<std::string>(),
-             out["sandbox"]["landlock"].get<std::string>(),
-             out["sandbox"]["user_namespace"].get<std::string>());
+    PrintAfterHead("sandbox       ",
+                   fmt::format("system calls: {}; Landlock: {}; user namespace: {}",
+                               out["sandbox"]["system_calls"].get<std::string>(),
+                               out["sandbox"]["landlock"].get<std::string>(),
+                               out["sandbox"]["user_namespace"].get<std::string>()));
     PrintCuda(out["cuda"]);
     PrintOpenCl(out["opencl"]);
     for (const Json& library : out["libraries"]) {
@@ -117,9 +118,9 @@ class TargetsCommand final : public Command {
  private:
   static void PrintCuda(const Json& cuda) {
     if (cuda.contains("missing")) {
-      PrintOut(
-          "cuda          {}; kernels can still be compiled to PTX and emulated (--device simt)\n",
-          cuda["missing"].get<std::string>());
+      PrintAfterHead("cuda          ", cuda["missing"].get<std::string>() +
+                                           "; kernels can still be compiled to PTX and emulated "
+                                           "(--device simt)");
       return;
     }
     for (const Json& gpu : cuda["devices"]) {
@@ -148,7 +149,8 @@ class TargetsCommand final : public Command {
 
   static void PrintOpenCl(const Json& opencl) {
     if (opencl.contains("missing")) {
-      PrintOut("opencl        {}\n\n", opencl["missing"].get<std::string>());
+      PrintAfterHead("opencl        ", opencl["missing"].get<std::string>());
+      PrintOut("\n");
       return;
     }
     for (const Json& device : opencl["devices"]) {

@@ -1,6 +1,8 @@
 // `tilewright doctor`: checks this machine for conditions that affect measurements, and recommends
 // commands.
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +11,7 @@
 #include "python_free_cli/doctor/doctor.h"
 #include "python_free_cli/print.h"
 #include "src/base/json.h"
+#include "src/base/text/plural.h"
 #include "src/session/user_paths.h"
 
 namespace tilewright::cli {
@@ -61,13 +64,14 @@ class DoctorCommand final : public Command {
     int counts[4] = {};
     for (const Finding& finding : findings) {
       ++counts[static_cast<int>(finding.verdict)];
-      PrintOut("{:<8} {:<16} {}\n", SeverityName(finding.verdict), finding.name, finding.is);
+      PrintAfterHead(fmt::format("{:<8} {:<16} ", SeverityName(finding.verdict), finding.name),
+                     finding.is);
       if (finding.verdict == Severity::kGood) continue;
-      PrintOut("{:<25} {}\n", "", finding.why);
+      PrintAfterHead(std::string(26, ' '), finding.why);
       if (!finding.command.empty()) PrintOut("{:<25} do: {}\n", "", finding.command);
     }
-    PrintOut("{} good, {} notes, {} to improve, {} problems\n", counts[0], counts[1], counts[2],
-             counts[3]);
+    PrintOut("{} good, {}, {} to improve, {}\n", counts[0], Counted(counts[1], "note"), counts[2],
+             Counted(counts[3], "problem"));
   }
 
   std::string records_;

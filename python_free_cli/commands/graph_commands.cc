@@ -19,6 +19,7 @@
 #include "src/graph/ir/check_memory.h"
 #include "src/graph/ir/describe.h"
 #include "src/graph/ir/graph.h"
+#include "src/graph/open/resize.h"
 #include "src/graph/partition/partition.h"
 #include "src/graph/partition/tasks.h"
 #include "src/graph/passes/passes.h"
@@ -30,6 +31,7 @@
 #include "src/session/tasks.h"
 #include "src/session/text_table.h"
 #include "src/target/device.h"
+#include "src/target/short_target.h"
 #include "src/templates/device.h"
 
 namespace tilewright::cli {
@@ -72,6 +74,7 @@ class InspectCommand final : public Command {
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
     TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
     session::NoteImport(graph, PrintNote);
+    if (range) NameRange(*range, graph);
     if (json_) {
       PrintJsonText(DescribeGraphJson(graph));
     } else {
@@ -81,7 +84,7 @@ class InspectCommand final : public Command {
     TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(target_, 1, {}, {}, PrintNote));
     if (range) TW_RETURN_IF_ERROR(CheckRange(graph, *range, target));
     TW_RETURN_IF_ERROR(CheckTaken(templates(), file_, std::move(graph), target));
-    PrintErr("compile takes {} for {}{}\n", file_, target.ToString(),
+    PrintErr("compile takes {} for {}{}\n", file_, ShortTargetText(target),
              range ? " with --dim " + range->ToString() : "");
     return kExitDone;
   }

@@ -99,7 +99,11 @@ class RecordsCommand final : public Command {
   /// Prints the imported records that the filter accepts. count: of trials that were printed.
   Status ListImported(const records::Store& store, const records::Selection& selection,
                       std::int64_t& count) const {
-    report::ImportedListing table(/*results=*/true, OutputColumns(), WriteText);
+    bool apart = count > 0;  // from the trials, by an empty line
+    report::ImportedListing table(/*results=*/true, OutputColumns(), [&](const std::string& text) {
+      if (!text.empty() && std::exchange(apart, false)) WriteText("\n");
+      WriteText(text);
+    });
     TW_RETURN_IF_ERROR(records::ForEachImported(store, [&](const records::ImportedRecord& record) {
       const std::string outcome = records::AutotvmErrorName(record.error);
       const bool wanted = selection.Includes(record) &&

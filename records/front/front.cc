@@ -25,7 +25,7 @@ struct Unit {
   double factor = 1;
   std::string_view of;  ///< suffix of the names of the metrics it measures
 };
-constexpr std::array<Unit, 13> kUnitNames = {{{"", 1, ""},
+constexpr std::array<Unit, 15> kUnitNames = {{{"", 1, ""},
                                               {"B", 1, "_bytes"},
                                               {"kB", 1e3, "_bytes"},
                                               {"MB", 1e6, "_bytes"},
@@ -35,9 +35,11 @@ constexpr std::array<Unit, 13> kUnitNames = {{{"", 1, ""},
                                               {"s", 1, "seconds"},
                                               {"ms", 1e-3, "seconds"},
                                               {"us", 1e-6, "seconds"},
+                                              {"µs", 1e-6, "seconds"},
                                               {"J", 1, "joules"},
                                               {"mJ", 1e-3, "joules"},
-                                              {"uJ", 1e-6, "joules"}}};
+                                              {"uJ", 1e-6, "joules"},
+                                              {"µJ", 1e-6, "joules"}}};
 
 double Value(const Record& record, const std::string& metric) {
   return record.trial.ValueOf(metric).value_or(kNever);

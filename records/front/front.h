@@ -23,7 +23,7 @@ struct Preference {
   std::map<std::string, double> shares;
 
   /// Parses "dram_bytes" or "cycles,dram_bytes<=15.3MB" (units: B, kB, MB, GB, KiB, MiB of bytes;
-  /// s, ms, us of seconds; J, mJ, uJ of joules).
+  /// s, ms, us, µs of seconds; J, mJ, uJ, µJ of joules).
   /// Errors: kInvalidArgument for another text, or a metric that the target lacks.
   static Result<Preference> Parse(std::string_view text, const Target& target);
   /// Returns false if the preference is the target's metric without a limit. For that one the

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/compiler/compile.h"
+#include "src/graph/open/resize.h"
 #include "src/target/device.h"
 
 namespace tilewright {
@@ -39,8 +40,7 @@ Result<CompiledModel> CompileOpen(Graph entry, const ReadAtSize& read, const Siz
   CompileOptions options = given;
   options.open.emplace();
   TW_ASSIGN_OR_RETURN(*options.open, FindOpenDimension(entry, read, range, given));
-  std::erase(entry.binding_options, "--dim " + range.name + "=1");
-  entry.binding_options.push_back(option);
+  NameRange(range, entry);
   return Compile(std::move(entry), options, library_path);
 }
 

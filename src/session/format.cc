@@ -21,7 +21,7 @@ std::vector<std::int64_t> PlainSizes(const TensorType& type, const std::string& 
 }
 
 std::string ShortJoules(double joules) {
-  if (joules < 1e-3) return fmt::format("{:.1f} uJ", joules * 1e6);
+  if (joules < 1e-3) return fmt::format("{:.1f} µJ", joules * 1e6);
   if (joules < 1) return fmt::format("{:.2f} mJ", joules * 1e3);
   return fmt::format("{:.2f} J", joules);
 }
@@ -59,7 +59,7 @@ std::string ShortName(const Workload& workload) {
 std::string ShortSeconds(double seconds) {
   if (seconds <= 0) return "-";
   if (seconds < 0.95e-6) return fmt::format("{:.0f} ns", seconds * 1e9);
-  if (seconds < 1e-3) return fmt::format("{:.1f} us", seconds * 1e6);
+  if (seconds < 1e-3) return fmt::format("{:.1f} µs", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
   return fmt::format("{:.2f} s", seconds);
 }

@@ -12,7 +12,7 @@ namespace tilewright::session {
 
 /// Returns a short name of a workload for tables: "conv2d 64->128 3x3 s2 56x56".
 std::string ShortName(const Workload& workload);
-/// Formats a time: "12.3 ms", "45.6 us".
+/// Formats a time: "12.3 ms", "45.6 µs".
 std::string ShortSeconds(double seconds);
 /// Formats a value of a metric: seconds as above, "455.3 kcycles", "1.234 MB"; "-" for no value.
 std::string ShortValue(std::string_view metric, double value);

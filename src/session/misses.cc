@@ -55,8 +55,8 @@ std::string TextGroups::Lines(std::size_t lines) const {
     std::vector<std::string> items = RangesOf(group->numbers);
     items.insert(items.end(), group->names.begin(), group->names.end());
     const std::string head = fmt::format("  {:>3}  ", size(group));
-    text += WrapText(head, group->text, kTextWidth, head.size()) + "\n" +
-            NameLines(items, lines, kTextWidth, head.size()) + "\n";
+    text += WrapText(head, group->text, TextWidth(), head.size()) + "\n" +
+            NameLines(items, lines, TextWidth(), head.size()) + "\n";
   }
   return text;
 }

@@ -8,10 +8,39 @@
 
 namespace tilewright::session {
 
+namespace {
+
+int text_width = kTextWidth;
+
+}  // namespace
+
+int TextWidthOn(int columns) {
+  constexpr int kMin = 40, kMax = 100;  // longer lines are hard to read
+  return columns > 0 ? std::clamp(columns, kMin, kMax) : kTextWidth;
+}
+
+int TextWidth() { return text_width; }
+
+void SetTextWidth(int columns) { text_width = TextWidthOn(columns); }
+
 std::string WrapText(std::string_view head, std::string_view text, int width, int indent) {
   std::string all;
   for (const std::string& line : WrapToColumns(text, width, indent, head)) {
     all += (all.empty() ? "" : "\n") + line;
+  }
+  return all;
+}
+
+std::string WrapLines(std::string_view text, int width) {
+  std::string all;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    const bool long_line = !line.starts_with(' ') && Columns(line) > width;
+    all += long_line ? WrapText("", line, width) : std::string(line);
+    if (end == std::string_view::npos) break;
+    all += '\n';
+    text.remove_prefix(end + 1);
   }
   return all;
 }

@@ -7,17 +7,29 @@
 
 namespace tilewright::session {
 
-/// Width of printed tables and paragraphs if the output is not a terminal.
+/// Width of tables and paragraphs if the output is not a terminal.
 inline constexpr int kTextWidth = 80;
 
+/// Returns the width of paragraphs on a terminal of these columns: 40 to 100; kTextWidth for 0, no
+/// terminal.
+int TextWidthOn(int columns);
+/// Returns the width of paragraphs on standard output.
+int TextWidth();
+/// Sets it to TextWidthOn(columns). Call it before other threads start.
+void SetTextWidth(int columns);
+
 /// Returns the lines of WrapToColumns (src/base/text/text_columns.h) as one text.
-std::string WrapText(std::string_view head, std::string_view text, int width = kTextWidth,
+std::string WrapText(std::string_view head, std::string_view text, int width = TextWidth(),
                      int indent = 2);
+
+/// Returns the text with its longer lines broken at blanks. Lines that begin with a blank, such as
+/// commands, stay as they are.
+std::string WrapLines(std::string_view text, int width = TextWidth());
 
 /// Returns the first names in at most `lines` lines of at most `width` columns, separated by
 /// commas, and "and N more" for the others. Each line begins with `indent` blanks.
 std::string NameLines(const std::vector<std::string>& names, std::size_t lines,
-                      int width = kTextWidth, int indent = 2);
+                      int width = TextWidth(), int indent = 2);
 
 /// Table of text with a header. Columns are as wide as their cells. If a row is wider than the
 /// table, columns that may be cut are, the last first.

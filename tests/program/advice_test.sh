@@ -76,6 +76,8 @@ says "dimension 'batch' is open and read as 1, which --dim batch=SIZE changes" e
 expect 0 inspect mlp.onnx --dim batch=2
 ! grep -qF 'is open' err || fail "the dimension has a size"
 expect 0 inspect mlp.onnx --check --dim batch=1..64
+matches '^open +--dim batch=1..64$' out
+! grep -qF 'batch=1' <(grep '^bound' out) || fail "the dimension is open"
 has 'with --dim batch=1..64' err
 expect 2 inspect mlp.onnx --check --target 'cuda -arch=sm_80' --dim batch=1..64
 # A dimension that attention joins: MatMul of x with q, k and v; Softmax(Q x K') x V.

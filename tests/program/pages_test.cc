@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <set>
 
 #include "python_free_cli/arguments/extension_arguments.h"
 #include "python_free_cli/program_arguments.h"
@@ -98,6 +99,10 @@ TEST_F(PagesTest, EveryValueHasAName) {
         EXPECT_THAT(argument.type, testing::Not(testing::AnyOf("INT", "UINT", "FLOAT")))
             << page.name << " " << argument.names.front()
             << ": expected a row in python_free_cli/option_table.cc";
+        EXPECT_EQ(
+            std::set<std::string>(argument.suggestions.begin(), argument.suggestions.end()).size(),
+            argument.suggestions.size())
+            << page.name << " " << argument.names.front() << ": a suggestion twice";
         EXPECT_TRUE(argument.type != "TEXT" || !argument.choices.empty())
             << page.name << " " << argument.names.front()
             << ": expected a row in python_free_cli/option_table.cc";

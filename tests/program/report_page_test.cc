@@ -255,6 +255,9 @@ TEST_F(ReportPageTest, ARunningJobHasItsProgress) {
   EXPECT_EQ(Text("[...document.querySelectorAll('.fact')].map(one => one.textContent)"
                  ".find(text => text.startsWith('Time left')).slice(0, 21)"),
             "Time left1 min, until");
+  EXPECT_EQ(Text("[...document.querySelectorAll('.fact')].map(one => one.textContent)"
+                 ".find(text => text.startsWith('State'))"),
+            "Staterunning");
   EXPECT_EQ(Text("[...document.querySelectorAll('.fact.whole .knob')].map(one => one.textContent)"
                  ".join(' ')"),
             "tile=[4,8] pad=copy");

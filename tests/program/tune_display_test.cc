@@ -36,7 +36,7 @@ TEST(ShortNameTest, SaysSizesOfPlainLayouts) {
 
 TEST(ShortValueTest, PicksTheUnit) {
   EXPECT_EQ(session::ShortSeconds(0), "-");
-  EXPECT_EQ(session::ShortSeconds(12.34e-6), "12.3 us");
+  EXPECT_EQ(session::ShortSeconds(12.34e-6), "12.3 µs");
   EXPECT_EQ(session::ShortSeconds(0.0123), "12.30 ms");
   EXPECT_EQ(session::ShortSeconds(1.5), "1.50 s");
   EXPECT_EQ(session::ShortValue("seconds", 0.0123), "12.30 ms");

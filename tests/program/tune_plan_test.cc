@@ -19,7 +19,9 @@
 namespace tilewright::report {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 search::TuneTask DenseTask(int rows, std::int64_t uses) {
   search::TuneTask task;
@@ -187,6 +189,12 @@ TEST(TunePlanTest, TextsFit80Columns) {
     for (const std::string& line : Split(text, '\n')) EXPECT_LE(Columns(line), 80) << line;
     EXPECT_THAT(text, HasSubstr("xpected"));
   }
+  for (const std::string& line : Split(PlanText(plan, 50), '\n')) {
+    if (line.starts_with("xx") || line.starts_with("task")) {
+      EXPECT_LE(Columns(line), 50) << line;
+    }
+  }
+  EXPECT_THAT(PlanText(plan, 50), AllOf(HasSubstr("at most"), Not(HasSubstr("share"))));
   EXPECT_THAT(PlanText(plan), HasSubstr("Nothing was measured."));
   const Json json = PlanJson(plan);
   EXPECT_EQ(json["tasks"].size(), 2U);

@@ -342,6 +342,7 @@ TEST(PreferenceTest, SaysWhatIsWrong) {
   EXPECT_THAT(refused("seconds,seconds<=1s"), HasSubstr("twice"));
   EXPECT_EQ(Parsed("seconds,code_bytes<=15.3MB").limit, 15.3e6);
   EXPECT_DOUBLE_EQ(Parsed("code_bytes,seconds<=15us").limit, 15e-6);
+  EXPECT_DOUBLE_EQ(Parsed("code_bytes,seconds<=15µs").limit, 15e-6);
   EXPECT_EQ(Parsed("code_bytes,seconds<=2s").limit, 2);
   EXPECT_DOUBLE_EQ(Parsed("seconds,joules<=1.5mJ").limit, 1.5e-3);
   EXPECT_THAT(refused("seconds,joules<=2ms"), HasSubstr("an amount of joules such as 1.5mJ"));

@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
             "input, env, environment, time_limit, build_limit, trials, budget_seconds, deadline, "
             "min_trials_per_task, early_stop_trials, "
             "early_stop_improvement, metric, strategy, seed, batch, epsilon, warm_start, "
-            "finalists"},
+            "finalists; did you mean 'trials'?"},
         BadCase{"ShapeAsObject", "{\n\"shape\": {\"x\": 1}}",
                 "night.json:2: shape: {\"x\":1}, expected a text or a list of texts"},
         BadCase{"NumberAmongTexts", "{\"dim\": [\"n=3\", 4]}",
@@ -152,6 +152,12 @@ TEST(JobTest, NamesThePlaceOfMalformedJson) {
   const auto settings = ParseJobSettings(BuiltInStrategies(), "{\n \"trials\": }", "night.json");
   ASSERT_FALSE(settings.ok());
   EXPECT_TRUE(settings.status().message().starts_with("night.json: line 2, column "))
+      << settings.status().message();
+}
+
+TEST(JobTest, KnowsWhatTheModelIsCalled) {
+  const auto settings = ParseJobSettings(BuiltInStrategies(), R"({"model": "net.onnx"})", "j");
+  EXPECT_TRUE(settings.status().message().ends_with("; did you mean 'graph'?"))
       << settings.status().message();
 }
 

@@ -18,12 +18,12 @@ void ExpectFits(const std::string& text, int width = kTextWidth) {
 
 TEST(TextTableTest, ColumnsAreAsWideAsTheirCells) {
   TextTable table({{"task"}, {"time", true}});
-  table.AddRow({"conv2d", "1.5 us"});
-  table.AddRow({"a", "120.0 us"});
+  table.AddRow({"conv2d", "1.5 µs"});
+  table.AddRow({"a", "120.0 µs"});
   EXPECT_EQ(table.Take(),
             "task        time\n"
-            "conv2d    1.5 us\n"
-            "a       120.0 us\n");
+            "conv2d    1.5 µs\n"
+            "a       120.0 µs\n");
 }
 
 TEST(TextTableTest, CutsTheColumnsThatMayBe) {
@@ -50,6 +50,26 @@ TEST(TextTableTest, CountsCharactersAndNotBytes) {
   EXPECT_EQ(CutToColumns("µµµµ", 3), "µµ…");
   EXPECT_EQ(CutToColumns("abc", 3), "abc");
   EXPECT_EQ(CutToColumns("abc", 0), "");
+}
+
+TEST(TextTableTest, ParagraphsAreAsWideAsTheTerminal) {
+  const std::string text = "aaaaaaaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbbbbbbb cc";
+  EXPECT_EQ(WrapText("", text), text) << "no terminal";
+  SetTextWidth(50);
+  EXPECT_EQ(WrapText("", text), text.substr(0, 50) + "\n  cc");
+  SetTextWidth(10);
+  EXPECT_EQ(TextWidth(), 40) << "the least";
+  SetTextWidth(500);
+  EXPECT_EQ(TextWidth(), 100) << "the most";
+  SetTextWidth(0);
+  EXPECT_EQ(TextWidth(), kTextWidth);
+}
+
+TEST(TextTableTest, BreaksLongLinesThatAreNotIndented) {
+  EXPECT_EQ(WrapLines("one two three\n  one two three\n\nfour\n", 8),
+            "one two\n  three\n  one two three\n\nfour\n");
+  EXPECT_EQ(WrapLines("", 8), "");
+  EXPECT_EQ(WrapLines("\n", 8), "\n");
 }
 
 TEST(TextTableTest, BreaksTextAtBlanks) {

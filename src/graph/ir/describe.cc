@@ -76,8 +76,10 @@ std::string DescribeGraph(const Graph& graph) {
   for (const auto& [name, type] : summary.inputs) {
     text += fmt::format("input       {} {}\n", name, type.ToString());
   }
-  for (const std::string& option : graph.binding_options)
-    text += fmt::format("bound       {}\n", option);
+  for (const std::string& option : graph.binding_options) {
+    const bool range = option.find("..", option.rfind('=') + 1) != std::string::npos;
+    text += fmt::format("{}       {}\n", range ? "open " : "bound", option);
+  }
   for (const auto& [name, type] : summary.outputs) {
     text += fmt::format("output      {} {}\n", name, type.ToString());
   }

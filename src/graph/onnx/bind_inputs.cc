@@ -224,6 +224,26 @@ class InputBinder {
       import_.graph.notes.push_back("dimension '" + name + "' is open and read as 1, which --dim " +
                                     Quoted(name + "=SIZE") + " changes");
     }
+    for (const ValueInfoProto* input : inputs_) {
+      if (shapes_.contains(input->name()) || ShapeOf(*input).dim_size() == 0) continue;
+      const Dimension& first = ShapeOf(*input).dim(0);
+      if (IsFixed(first) || !NameOf(first).empty()) continue;
+      import_.graph.notes.push_back("dimension 0 of input '" + Printable(input->name()) +
+                                    "' is open and read as 1, which --shape " +
+                                    Quoted(input->name() + "=" + ShapeForOption(*input)) +
+                                    " changes");
+    }
+  }
+
+  /// Returns a shape for --shape, with SIZE for the first dimension and others that are open.
+  std::string ShapeForOption(const ValueInfoProto& input) const {
+    std::string shape;
+    for (int i = 0; i < ShapeOf(input).dim_size(); ++i) {
+      const Dimension& dim = ShapeOf(input).dim(i);
+      const auto size = i == 0 && !IsFixed(dim) ? std::nullopt : SizeOf(dim, i);
+      shape += (i == 0 ? "" : "x") + (size ? std::to_string(*size) : "SIZE");
+    }
+    return shape;
   }
 
   std::optional<std::int64_t> SizeOf(const Dimension& dim, int position) const {

@@ -172,6 +172,11 @@ bool SameConstant(const Graph& graph, const Graph& larger, int id) {
 
 }  // namespace
 
+void NameRange(const SizeRange& range, Graph& entry) {
+  std::erase(entry.binding_options, "--dim " + range.name + "=1");
+  entry.binding_options.push_back("--dim " + range.ToString());
+}
+
 Status AboutValue(const Graph& graph, int id, const SizeRange& range, const Status& status) {
   if (status.ok() || status.code() != StatusCode::kUnsupported) return status;
   return Unsupported(fmt::format("--dim {}: {} {}; give one size, or several (--dim {}=1,8)",

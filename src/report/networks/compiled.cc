@@ -124,11 +124,11 @@ std::string CompiledText(const CompiledModel& model, const std::string& output) 
       model.plan_seconds, model.build_seconds + model.link_seconds));
   if (const LayoutReport& layouts = model.layouts; layouts.changed > 0) {
     text += WrappedParagraph(fmt::format(
-        "layouts: {} of {} with a choice {} in another one than that of the largest input or "
-        "preferred kernel; estimated {:.1f} % less time ({})",
+        "layouts: {} of {} with a choice {} another layout than alone, which saves an estimated "
+        "{:.1f} % of the time ({})",
         layouts.changed, Counted(layouts.choices, "operator"),
-        layouts.changed == 1 ? "works" : "work", 100 * (1 - layouts.seconds / layouts.rule_seconds),
-        layouts.exact ? "the least there is" : "a bounded search"));
+        layouts.changed == 1 ? "takes" : "take", 100 * (1 - layouts.seconds / layouts.rule_seconds),
+        layouts.exact ? "no choice saves more" : "by a bounded search"));
   }
   if (const CompileCheck& check = model.check; check.ran) {
     text += WrappedParagraph(

@@ -250,7 +250,7 @@ function progressCard(report, jobIndex) {
 }
 
 // ---- How the job was made
-function jobCard(job) {
+function jobCard(job, running) {
   const limits = [job.limits.trials ? countText(job.limits.trials) + ' trials' : '', job.limits.budget_seconds ? 'budget ' + durationText(job.limits.budget_seconds) : '',
     job.limits.deadline ? 'deadline ' + job.limits.deadline : ''].filter(Boolean).join(', ');
   const fact = (label, value) => value ? element('div', {class: 'fact' + (value.length > 60 ? ' whole' : '')}, element('dt', {}, label), element('dd', {}, value)) : null;
@@ -262,7 +262,7 @@ function jobCard(job) {
     element('h4', {}, 'Command'),
     job.command ? command(job.command, 'the command of the job') : none(imported ? 'These records were imported; no job of tilewright made them.' : 'The version that tuned this job did not store its command.'),
     element('dl', {class: 'facts'}, fact('Seed', imported ? '' : String(job.seed)), fact('Limits', limits), fact('Strategy', job.strategy), fact('Name', job.name),
-        fact('State', imported ? '' : job.finished ? 'finished' : 'not finished; the same command resumes it'), fact('Record store', job.store), fact('Device', job.device), fact('Target', job.target)),
+        fact('State', imported ? '' : running ? 'running' : job.finished ? 'finished' : 'not finished; the same command resumes it'), fact('Record store', job.store), fact('Device', job.device), fact('Target', job.target)),
     imported || !job.graph ? null : [element('h4', {}, 'Next steps'),
       command(`tilewright compile ${graph} --records ${store} -o ${name}.so`, 'the compile command'),
       command(`tilewright report ${store} --job ${quoted(job.name)} --graph ${graph} -o report.html`, 'the report command')],
@@ -295,5 +295,5 @@ function overview(report, jobIndex) {
               ? card('Noise', 'Median uncertainty of the values, and the share of trials with too few clean samples', canvas => noiseLines(canvas, job))
               : card('Noise', null, none(metricOf(job) === 'seconds' ? 'No trial has enough samples to estimate it.' : 'None: a simulator counts, and each run counts the same.')),
           card('Failures', null, failureTable(job), {size: 'wide'}),
-          jobCard(job)));
+          jobCard(job, Boolean(report.live && report.progress))));
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "records/package/package.h"
 #include "records/store.h"
 #include "src/base/json.h"
@@ -23,11 +25,70 @@ std::string MetricOfText(const std::string& target_text) {
   return target.ok() ? MetricOf(*target) : "seconds";
 }
 
+/// Returns the table of the tasks of one target and device. Trials and configs of races are
+/// verified or failed, unless the device does not verify.
+std::string TasksText(const std::vector<const records::TaskSummary*>& tasks,
+                      const StoreNames& names, int columns) {
+  session::TextTable table({{"task", false, 16},
+                            {"trials", true},
+                            {"in races", true},
+                            {"verified", true},
+                            {"failed", true},
+                            {"best", true}},
+                           columns);
+  const auto add = [&table](const std::string& name, const records::TaskSummary& task,
+                            const std::string& best) {
+    const auto ok = task.outcomes.find(std::string(OutcomeName(Outcome::kOk)));
+    const std::int64_t failed = task.trials - (ok == task.outcomes.end() ? 0 : ok->second);
+    table.AddRow({name, std::to_string(task.trials - task.raced), std::to_string(task.raced),
+                  std::to_string(task.verified), std::to_string(failed), best});
+  };
+  records::TaskSummary all;
+  for (const records::TaskSummary* task : tasks) {
+    add(Printable(names.Of(task->workload_key, task->target)), *task,
+        session::ShortValue(MetricOfText(task->target), task->best));
+    all.trials += task->trials;
+    all.raced += task->raced;
+    all.verified += task->verified;
+    for (const auto& [outcome, count] : task->outcomes) all.outcomes[outcome] += count;
+  }
+  if (tasks.size() > 1) add(Counted(std::ssize(tasks), "task"), all, "");
+  return table.Take();
+}
+
 Json BestImportedJson(const records::ImportedRecord& record) {
   return {{"task", record.workload_key}, {"tuple", record.tuple}, {"target", record.target},
           {"template", record.task},     {"index", record.index}, {"value", record.cost},
           {"metric", "seconds"},         {"verified", false},     {"package", record.package},
           {"file", record.file},         {"line", record.line}};
+}
+
+/// Returns the table of the best trials of one target and device.
+std::string BestText(const std::vector<const records::BestTrial*>& bests, const StoreNames& names,
+                     int columns) {
+  session::TextTable table({{"task", false, 16},
+                            {"value", true},
+                            {"noise", true},
+                            {"config", true},
+                            {"template", false, 8},
+                            {"race"}},
+                           columns);
+  for (const records::BestTrial* best : bests) {
+    const Trial& trial = best->record.trial;
+    const Candidate& candidate = trial.candidate;
+    table.AddRow(
+        {Printable(names.Of(candidate.task.workload.Key(), candidate.task.target.ToString())),
+         session::ShortValue(trial.metric, trial.value),
+         fmt::format("+-{:.1f} %", 100 * trial.noise), fmt::format("#{}", candidate.config.index),
+         Printable(candidate.template_key), best->raced ? "won" : "-"});
+    if (trial.noisy()) table.AddLines("  disturbed: measured in noise");
+    if (!best->tied.empty()) {
+      table.AddLines(session::WrapText("  ",
+                                       fmt::format("tied with #{}", fmt::join(best->tied, " #")),
+                                       session::TextWidth(), 4));
+    }
+  }
+  return table.Take();
 }
 
 }  // namespace
@@ -62,6 +123,7 @@ Json StoreContents::ToJson() const {
                             {"device", task.device},
                             {"trials", task.trials},
                             {"verified", task.verified},
+                            {"in_races", task.raced},
                             {"metric", metric},
                             {"best_" + metric, task.best},
                             {"outcomes", task.outcomes}});
@@ -72,29 +134,39 @@ Json StoreContents::ToJson() const {
 
 std::string StoreContents::ToText(int columns) const {
   const StoreNames names(summary.tasks);
-  session::TextTable table(
-      {{"task", false, 24}, {"trials", true}, {"verified", true}, {"best", true}}, columns);
+  std::map<std::string, std::vector<const records::TaskSummary*>> by_device;
   for (const records::TaskSummary& task : summary.tasks) {
-    table.AddRow({Printable(names.Of(task.workload_key, task.target)), std::to_string(task.trials),
-                  std::to_string(task.verified),
-                  session::ShortValue(MetricOfText(task.target), task.best)});
+    by_device[names.Heading(task.target, task.device)].push_back(&task);
   }
-  std::string text = table.Take() + ImportedText(imported, columns);
-  std::int64_t imports = 0;
-  for (const records::ImportedSummary& one : imported) imports += one.records;
-  text += session::WrapText(
-              "", fmt::format("{}, {}, {} ({} unfinished), {}{:.1f} MB, {:.1f} MB of it free",
-                              Counted(std::ssize(summary.tasks), "task"),
-                              Counted(summary.trials, "trial"), Counted(summary.jobs, "job"),
-                              summary.unfinished_jobs,
-                              imports > 0 ? Counted(imports, "imported record") + ", " : "",
-                              Megabytes(summary.file_bytes), Megabytes(summary.free_bytes))) +
-          "\n";
+  std::string text;
+  for (const auto& [heading, tasks] : by_device) {
+    text +=
+        session::WrapText("", Printable(heading)) + "\n" + TasksText(tasks, names, columns) + "\n";
+  }
+  text += ImportedText(imported, path, columns);
+  if (!imported.empty()) text += "\n";
+  text += session::WrapText("", Totals()) + "\n";
   if (summary.trials > 0) {
     text += fmt::format("measured from {} to {}\n", records::UtcText(summary.oldest_unix_seconds),
                         records::UtcText(summary.newest_unix_seconds));
   }
   return text;
+}
+
+std::string StoreContents::Totals() const {
+  std::int64_t raced = 0, imports = 0;
+  for (const records::TaskSummary& task : summary.tasks) raced += task.raced;
+  for (const records::ImportedSummary& one : imported) imports += one.records;
+  std::string text =
+      fmt::format("{}, {}{}, {} ({} unfinished), ", Counted(std::ssize(summary.tasks), "task"),
+                  Counted(summary.trials - raced, "trial"),
+                  raced > 0 ? " and " + Counted(raced, "measurement") + " in races" : "",
+                  Counted(summary.jobs, "job"), summary.unfinished_jobs);
+  if (imports > 0) text += Counted(imports, "imported record") + ", ";
+  text += fmt::format("{:.1f} MB", Megabytes(summary.file_bytes));
+  constexpr double kPrinted = 0.05;
+  const double free = Megabytes(summary.free_bytes);
+  return free < kPrinted ? text : text + fmt::format(", {:.1f} MB of it free", free);
 }
 
 Result<StoreBest> StoreBest::Read(const TemplateRegistry& templates, const std::string& path,
@@ -142,28 +214,18 @@ Json StoreBest::ToJson() const {
 
 std::string StoreBest::ToText(int columns) const {
   const StoreNames names(tasks);
-  session::TextTable table({{"task", false, 24},
-                            {"value", true},
-                            {"noise", true},
-                            {"config", true},
-                            {"template", false, 8},
-                            {"race"}},
-                           columns);
+  std::map<std::string, std::vector<const records::BestTrial*>> by_device;
   for (const records::BestTrial& best : trials) {
     const Trial& trial = best.record.trial;
-    const Candidate& candidate = trial.candidate;
-    table.AddRow(
-        {Printable(names.Of(candidate.task.workload.Key(), candidate.task.target.ToString())),
-         session::ShortValue(trial.metric, trial.value),
-         fmt::format("+-{:.1f} %", 100 * trial.noise), fmt::format("#{}", candidate.config.index),
-         Printable(candidate.template_key), best.raced ? "won" : "-"});
-    if (trial.noisy()) table.AddLines("  disturbed: measured in noise");
-    if (!best.tied.empty()) {
-      table.AddLines(session::WrapText(
-          "  ", fmt::format("tied with #{}", fmt::join(best.tied, " #")), session::kTextWidth, 4));
-    }
+    by_device[names.Heading(trial.candidate.task.target.ToString(), trial.device.model)].push_back(
+        &best);
   }
-  std::string text = table.Take();
+  std::string text;
+  for (const auto& [heading, bests] : by_device) {
+    text += (text.empty() ? "" : "\n") + session::WrapText("", Printable(heading)) + "\n" +
+            BestText(bests, names, columns);
+  }
+  if (!text.empty() && !imported.empty()) text += "\n";
   ImportedListing others(/*results=*/false, columns,
                          [&text](const std::string& lines) { text += lines; });
   for (const records::ImportedRecord& record : imported) others.Add(record);

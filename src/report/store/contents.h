@@ -23,8 +23,11 @@ struct StoreContents {
   /// Errors: those of opening the store.
   static Result<StoreContents> Read(const TemplateRegistry& templates, const std::string& path);
   nlohmann::ordered_json ToJson() const;
-  /// Returns a table of the tasks and the totals. columns: maximum width; 0: no limit.
+  /// Returns a table of the tasks of each target and device, a table of the imported records, and
+  /// the totals. columns: maximum width; 0: no limit.
   std::string ToText(int columns) const;
+  /// Returns "5 tasks, 40 trials and 12 measurements in races, 1 job (0 unfinished), 0.3 MB".
+  std::string Totals() const;
 };
 
 /// Best configs of a store, measured and imported.

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "measure/supervisor/process_measurer.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
+#include "src/base/shell/quote.h"
 #include "src/session/format.h"
 #include "src/session/names.h"
 #include "src/target/short_target.h"
@@ -19,9 +21,22 @@ constexpr int kRowsAtOnce = 500;
 // Names of this many imported records are told apart.
 constexpr std::size_t kNamedAtOnce = 5000;
 
+void AddCounts(const records::ImportedSummary& one, records::ImportedSummary& sum) {
+  sum.records += one.records;
+  sum.tasks += one.tasks;
+  sum.failed += one.failed;
+}
+
 }  // namespace
 
 StoreNames::StoreNames(const std::vector<records::TaskSummary>& tasks) {
+  std::vector<std::string> targets;
+  for (const records::TaskSummary& task : tasks) {
+    targets.push_back(task.target);
+    devices_.emplace(task.target, task.device);
+  }
+  const std::vector<std::string> target_names = TargetNames(targets);
+  for (std::size_t i = 0; i < tasks.size(); ++i) targets_.emplace(targets[i], target_names[i]);
   std::vector<Workload> workloads(tasks.size());
   std::vector<session::NamedTask> named(tasks.size());
   for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -48,26 +63,42 @@ std::string StoreNames::Of(const std::string& workload_key, const std::string& t
   return workload.ok() ? session::ShortName(*workload) : workload_key;
 }
 
+std::string StoreNames::Heading(const std::string& target, const std::string& device) const {
+  const auto name = targets_.find(target);
+  return "measured for " + (name == targets_.end() ? target : name->second) +
+         (device.empty() ? "" : " on " + device) + ":";
+}
+
 std::string ImportedFrom(const std::string& package, const std::string& file) {
   return package.empty() ? file : "package " + package;
 }
 
 TrialListing::TrialListing(const StoreNames& names, int columns, TableSink sink)
-    : names_(names),
-      sink_(std::move(sink)),
-      table_({{"record"},
-              {"outcome"},
-              {"value", true},
-              {"task", false, 24},
-              {"config", true},
-              {"template", false, 8}}) {
-  table_.set_width(columns);
+    : names_(names), columns_(columns), sink_(std::move(sink)), table_(MakeTable()) {}
+
+session::TextTable TrialListing::MakeTable() const {
+  session::TextTable table({{"record"},
+                            {"outcome"},
+                            {"value", true},
+                            {"task", false, 16},
+                            {"config", true},
+                            {"template", false, 8}});
+  table.set_width(columns_);
+  return table;
 }
 
 void TrialListing::Add(const records::Record& record) {
   constexpr std::size_t kIdShown = 8;
   const Trial& t = record.trial;
   const Task& task = t.candidate.task;
+  const std::string heading = names_.Heading(task.target.ToString(), t.device.model);
+  if (!names_.has_one_device() && heading != heading_) {
+    sink_(table_.Take() + (heading_.empty() ? "" : "\n") +
+          session::WrapText("", Printable(heading)) + "\n");
+    table_ = MakeTable();
+    waiting_ = 0;
+    heading_ = heading;
+  }
   table_.AddRow({record.id.substr(0, kIdShown), std::string(OutcomeName(t.outcome)),
                  session::ShortValue(t.metric, t.value),
                  Printable(names_.Of(task.workload.Key(), task.target.ToString())),
@@ -76,7 +107,7 @@ void TrialListing::Add(const records::Record& record) {
   if (t.noisy()) table_.AddLines("  disturbed: measured in noise");
   if (t.outcome != Outcome::kOk) {
     if (!t.reason.empty()) {
-      table_.AddLines(session::WrapText("  ", Printable(t.reason), session::kTextWidth, 4));
+      table_.AddLines(session::WrapText("  ", Printable(t.reason), session::TextWidth(), 4));
     }
     const std::string again = measure::ReproduceCommand(t.candidate);
     if (!again.empty()) table_.AddLines("  again: " + Printable(again));
@@ -95,7 +126,7 @@ session::TextTable ImportedListing::MakeTable() const {
   std::vector<session::TextTable::Column> columns = {{"line", true}};
   if (results_) columns.push_back({"outcome"});
   columns.push_back({"time", true});
-  columns.push_back({"task", false, 24});
+  columns.push_back({"task", false, 16});
   columns.push_back({"config", true});
   columns.push_back({"template", false, 8});
   session::TextTable table(std::move(columns));
@@ -158,8 +189,25 @@ std::vector<std::string> TargetNames(const std::vector<std::string>& targets) {
   return names;
 }
 
-std::string ImportedText(const std::vector<records::ImportedSummary>& imported, int columns) {
+std::string ImportedText(const std::vector<records::ImportedSummary>& imported,
+                         const std::string& store, int columns) {
   if (imported.empty()) return {};
+  // Records whose targets a query cannot tell apart are counted together.
+  std::vector<records::ImportedSummary> shown;
+  records::ImportedSummary all;
+  for (const records::ImportedSummary& one : imported) {
+    const std::string target = records::MatchedTargetText(one.target);
+    const auto alike = std::ranges::find_if(shown, [&](const records::ImportedSummary& other) {
+      return other.target == target && other.package == one.package && other.file == one.file;
+    });
+    if (alike != shown.end()) {
+      AddCounts(one, *alike);
+    } else {
+      shown.push_back(one);
+      shown.back().target = target;
+    }
+    AddCounts(one, all);
+  }
   // A target that is cut or shortened would not be found by a query.
   session::TextTable table({{"imported from", false, 16},
                             {"target"},
@@ -167,15 +215,19 @@ std::string ImportedText(const std::vector<records::ImportedSummary>& imported, 
                             {"tasks", true},
                             {"failed", true}});
   table.set_width(columns);
-  for (const records::ImportedSummary& one : imported) {
-    table.AddRow({Printable(ImportedFrom(one.package, one.file)),
-                  Printable(records::MatchedTargetText(one.target)), std::to_string(one.records),
-                  std::to_string(one.tasks), std::to_string(one.failed)});
-  }
+  const auto add = [&table](const std::string& from, const records::ImportedSummary& row) {
+    table.AddRow({Printable(from), Printable(row.target), std::to_string(row.records),
+                  std::to_string(row.tasks), std::to_string(row.failed)});
+  };
+  for (const records::ImportedSummary& row : shown) add(ImportedFrom(row.package, row.file), row);
+  if (shown.size() > 1) add("all", all);
   return table.Take() +
          session::WrapText("",
                            "Imported records are not verified; `query` and `compile` use them with "
-                           "--rule autotvm.") +
+                           "--rule autotvm and their target, for example:") +
+         "\n" +
+         Printable("  tilewright query MODEL.onnx --rule autotvm --target " +
+                   ShellWord(shown.front().target) + " --records " + ShellWord(store)) +
          "\n";
 }
 

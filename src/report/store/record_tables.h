@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,15 +18,22 @@
 
 namespace tilewright::report {
 
-/// Names of a store's tasks, distinct within the store. An expression is called by its file.
+/// Names of a store's tasks, distinct within the store, and of the targets and devices that they
+/// were measured for. An expression is called by its file.
 class StoreNames {
  public:
   explicit StoreNames(const std::vector<records::TaskSummary>& tasks);
   /// Returns the name of a task of the store.
   std::string Of(const std::string& workload_key, const std::string& target) const;
+  /// Returns "measured for llvm -mcpu=znver4 on AMD EPYC:". device: model.
+  std::string Heading(const std::string& target, const std::string& device) const;
+  /// Returns whether all tasks have one target and one device.
+  bool has_one_device() const { return devices_.size() <= 1; }
 
  private:
   std::map<std::pair<std::string, std::string>, std::string> names_;
+  std::map<std::string, std::string> targets_;             // names by text
+  std::set<std::pair<std::string, std::string>> devices_;  // targets and devices
 };
 
 /// Returns "package cuda", or the file of a log.
@@ -34,7 +42,8 @@ std::string ImportedFrom(const std::string& package, const std::string& file);
 /// Receives the lines of a table that grows, already printable.
 using TableSink = std::function<void(const std::string&)>;
 
-/// Table of trials, which is passed on in parts while it grows. The destructor passes on nothing.
+/// Table of trials, which is passed on in parts while it grows, with a heading before those of each
+/// target and device if the store has several. The destructor passes on nothing.
 class TrialListing {
  public:
   /// columns: maximum width; 0: no limit. names: outlives the table.
@@ -44,8 +53,12 @@ class TrialListing {
   void Finish();
 
  private:
+  session::TextTable MakeTable() const;
+
   const StoreNames& names_;
+  int columns_;
   TableSink sink_;
+  std::string heading_;
   session::TextTable table_;
   int waiting_ = 0;
 };
@@ -79,8 +92,10 @@ class ImportedListing {
   session::TextTable table_;
 };
 
-/// Returns the imported records of a store by file and target as a table; empty if there are none.
-std::string ImportedText(const std::vector<records::ImportedSummary>& imported, int columns);
+/// Returns the imported records of a store by file and target as a table, and how to ask for them;
+/// empty if there are none. store: its file.
+std::string ImportedText(const std::vector<records::ImportedSummary>& imported,
+                         const std::string& store, int columns);
 /// Returns the same as an array.
 nlohmann::ordered_json ImportedJson(const std::vector<records::ImportedSummary>& imported);
 

@@ -15,7 +15,12 @@ bool quiet_notes = false;
 
 }  // namespace
 
-void WriteMessage(std::string_view text) { WriteAboveLiveLines(Printable(text, /*lines=*/true)); }
+void WriteMessage(std::string_view text) {
+  const std::string printable = Printable(text, /*lines=*/true);
+  if (::isatty(STDERR_FILENO) != 1) return WriteAboveLiveLines(printable);
+  const int columns = session::TextWidthOn(SizeOfErrorTerminal().columns);
+  WriteAboveLiveLines(session::WrapLines(printable, columns));
+}
 
 void WriteToTerminal(std::string_view text) {
   (void)std::fwrite(text.data(), 1, text.size(), stderr);
@@ -26,8 +31,7 @@ bool IsQuiet() { return quiet_notes; }
 
 void PrintNote(const std::string& text) {
   if (quiet_notes && !text.starts_with("warning: ")) return;
-  const bool broken = ::isatty(STDERR_FILENO) == 1 && text.find('\n') == std::string::npos;
-  WriteMessage((broken ? session::WrapText("", text) : text) + "\n");
+  WriteMessage(text + "\n");
 }
 
 }  // namespace tilewright::report

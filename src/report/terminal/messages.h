@@ -12,15 +12,16 @@
 
 namespace tilewright::report {
 
-/// Writes to standard error, line breaks included. A failed write is ignored: a lost message must
+/// Writes to standard error, line breaks included. On a terminal, long lines are broken at blanks
+/// (session::WrapLines). A failed write is ignored: a lost message must
 /// not end a job.
 void WriteMessage(std::string_view text);
 /// Writes to standard error without escaping, to move the cursor of a terminal; external texts in
 /// it have passed through Printable.
 void WriteToTerminal(std::string_view text);
 
-/// Prints a note of the library (session::NoteSink) as one message on standard error; on a
-/// terminal, broken at blanks. text: from FormatPrintable.
+/// Prints a note of the library (session::NoteSink) as one message on standard error.
+/// text: from FormatPrintable.
 void PrintNote(const std::string& text);
 /// Drops all later notes but warnings, and the bars of Progress (--quiet).
 void SetQuiet(bool quiet);

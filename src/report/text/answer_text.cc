@@ -54,7 +54,7 @@ std::string LevelText(const records::CatalogAnswer& answer) {
 std::string PropertyLine(std::string_view name, std::string_view value) {
   const std::string head = fmt::format("  {:<9} ", name);
   const std::string text =
-      session::WrapText(head, Printable(value), session::kTextWidth, head.size());
+      session::WrapText(head, Printable(value), session::TextWidth(), head.size());
   return FormatPrintable("{}\n", MultilineText{text});
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 
 #include "src/base/printable.h"
 #include "src/base/text/plural.h"
@@ -10,19 +12,51 @@
 #include "src/report/tune/plan.h"
 #include "src/report/tune/text.h"
 #include "src/session/format.h"
+#include "src/session/text_table.h"
 
 namespace tilewright::report {
 namespace {
 
-// Widths of the columns of the table, blanks before them included.
-constexpr int kUsesWidth = 5, kConfigsWidth = 9, kNowWidth = 11, kBoundWidth = 10, kGainWidth = 8,
-              kShareWidth = 7;
+/// Cells of a row of the table: task, uses, configs, now, roofline, at most, share.
+using PlanCells = std::array<std::string, 7>;
+
+/// Columns of the table that fit a width.
+struct PlanColumns {
+  /// Widths, with the blanks before the cells; 0: left out.
+  std::array<int, 7> widths = {0, 5, 9, 11, 10, 8, 7};
+
+  /// columns: width of the table; 0: no limit. Leaves columns out before names get short.
+  static PlanColumns Fitting(const std::vector<std::string>& names, int columns) {
+    constexpr int kUsefulName = 22;
+    constexpr std::array<std::size_t, 3> kLeftOut = {2, 6, 1};  // the first one first
+    PlanColumns fitting;
+    const auto& widths = fitting.widths;
+    const auto name = [&] {
+      return NameColumns(names, std::accumulate(widths.begin() + 1, widths.end(), 0), columns);
+    };
+    const int useful = std::min(kUsefulName, NameColumns(names, 0, 0));
+    for (const std::size_t column : kLeftOut) {
+      if (name() < useful) fitting.widths[column] = 0;
+    }
+    fitting.widths[0] = std::max(1, name());
+    return fitting;
+  }
+
+  std::string Row(const PlanCells& cells) const {
+    std::string text = PadToColumns(cells[0], widths[0]);
+    for (std::size_t i = 1; i < cells.size(); ++i) text += PadLeftToColumns(cells[i], widths[i]);
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text + "\n";
+  }
+};
+
 constexpr std::size_t kNamed = 3;  // tasks in the summary
 constexpr int kNameWidth = 40;     // of their names
 constexpr double kLittle = 0.05;   // relative headroom that is hardly worth a search
 
 void AppendLines(std::string_view text, int indent, std::string& out) {
-  for (const std::string& line : WrapToColumns(text, kTableColumns - 1, indent)) out += line + "\n";
+  for (const std::string& line : WrapToColumns(text, session::TextWidth() - 1, indent))
+    out += line + "\n";
 }
 
 /// Formats a number of configs: "1234", "432k", "1.2M", "1.2e+09".
@@ -114,34 +148,24 @@ std::string HeadroomText(const TunePlan& plan) {
 std::string PlanText(const TunePlan& plan, int columns) {
   std::vector<std::string> names;
   for (const PlannedTask& task : plan.tasks) names.push_back(task.name);
-  const int width = NameColumns(
-      names, kUsesWidth + kConfigsWidth + kNowWidth + kBoundWidth + kGainWidth + kShareWidth,
-      columns);
-  const auto cell = [](const std::string& text, int size) { return PadLeftToColumns(text, size); };
-  std::string text = PadToColumns("task", width) + cell("uses", kUsesWidth) +
-                     cell("configs", kConfigsWidth) + cell("now", kNowWidth) +
-                     cell("roofline", kBoundWidth) + cell("at most", kGainWidth) +
-                     cell("share", kShareWidth) + "\n";
+  const PlanColumns shown = PlanColumns::Fitting(names, columns);
+  std::string text = shown.Row({"task", "uses", "configs", "now", "roofline", "at most", "share"});
   const double all = SumOfHeadroom(plan);
   for (const PlannedTask& task : plan.tasks) {
     const double most = task.bound > 0 ? std::min(task.bound, task.now) : 0;
-    text += PadToColumns(Printable(task.name), width) +
-            cell(fmt::format("{}", task.uses), kUsesWidth) +
-            cell(CountText(task.configs), kConfigsWidth) +
-            cell((task.estimated ? "~" : "") + TimeText(plan.metric, task.now), kNowWidth) +
-            cell(TimeText(plan.metric, task.bound), kBoundWidth) +
-            cell(GainText(task.now, most), kGainWidth) +
-            cell(most > 0 ? PercentOf(task.Headroom(), all) : "", kShareWidth) + "\n";
+    text += shown.Row({Printable(task.name), fmt::format("{}", task.uses), CountText(task.configs),
+                       (task.estimated ? "~" : "") + TimeText(plan.metric, task.now),
+                       TimeText(plan.metric, task.bound), GainText(task.now, most),
+                       most > 0 ? PercentOf(task.Headroom(), all) : ""});
   }
   const PlanTotals totals = plan.Totals();
   const std::string title =
       totals.with == std::ssize(plan.tasks)
           ? "all, uses counted"
           : fmt::format("{} of {}", totals.with, Counted(std::ssize(plan.tasks), "task"));
-  text += PadToColumns(title, width + kUsesWidth + kConfigsWidth) +
-          cell(TimeText(plan.metric, totals.now), kNowWidth) +
-          cell(TimeText(plan.metric, totals.bound), kBoundWidth) +
-          cell(GainText(totals.now, totals.bound), kGainWidth) + "\n\n";
+  text += shown.Row({title, "", "", TimeText(plan.metric, totals.now),
+                     TimeText(plan.metric, totals.bound), GainText(totals.now, totals.bound), ""}) +
+          "\n";
   if (totals.with > 0) {
     AppendLines(
         fmt::format("Expected: {} ({}), as a search usually gains a third of the distance "

@@ -17,6 +17,7 @@
 #include "src/base/text/plural.h"
 #include "src/base/text/text_columns.h"
 #include "src/session/format.h"
+#include "src/session/text_table.h"
 
 namespace tilewright::report {
 
@@ -66,7 +67,7 @@ void AppendRow(std::string row, std::string& out) {
 }
 
 void AppendParagraph(std::string_view text, std::string& out) {
-  for (const std::string& line : WrapToColumns(text, kTableColumns - 1)) out += line + "\n";
+  for (const std::string& line : WrapToColumns(text, session::TextWidth() - 1)) out += line + "\n";
 }
 
 /// Returns the share of uses x default time that the bounds are: how near the defaults are to them.
@@ -201,7 +202,6 @@ std::string PlainText(const StyledLine& line) {
 std::string TimeText(std::string_view metric, double value) {
   if (value <= 0) return "";
   std::string text = session::ShortValue(metric, value);
-  if (text.ends_with(" us")) text.replace(text.size() - 2, 1, "µ");
   // "455.3 kcycles": the note below the table names the unit.
   const std::size_t unit = text.find(' ');
   if (text.ends_with(metric) && unit != std::string::npos)
@@ -480,8 +480,8 @@ void AppendNotes(const ClosingReport& closing, std::string& out) {
   }
   if (beyond > 0) {
     AppendParagraph(
-        "roofl. above 105 %: the roofline was measured in noise, too, and is higher "
-        "than it says.",
+        "roofl. above 105 %: the peaks of the machine were measured in noise, too, and are higher "
+        "than measured.",
         out);
   }
   if (timed && report.resolution > kCoarse) {
@@ -513,7 +513,7 @@ int NameColumns(const std::vector<std::string>& names, int others, int columns) 
   int longest = 20;
   for (const std::string& name : names) longest = std::max(longest, Columns(Printable(name)));
   if (columns == 0) return longest;
-  return std::min(longest, std::max(columns, kTableColumns) - 1 - others);
+  return std::min(longest, columns - 1 - others);
 }
 
 std::string ClosingText(const ClosingReport& closing, int columns) {

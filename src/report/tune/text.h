@@ -24,11 +24,11 @@ using StyledLine = std::vector<StyledText>;
 /// Returns the line without styles.
 std::string PlainText(const StyledLine& line);
 
-/// Width of tables that are not on a terminal, and the greatest width of paragraphs.
+/// Width of tables that are not on a terminal.
 inline constexpr int kTableColumns = 80;
 
-/// Formats a value for tables: as ShortValue with "µs", and "455.3k" without a long unit; empty if
-/// there is none.
+/// Formats a value for tables: as ShortValue, and "455.3k" without a long unit; empty if there is
+/// none.
 std::string TimeText(std::string_view metric, double value);
 /// Formats a ratio of values: "1.12x"; empty if either is unknown.
 std::string GainText(double before, double after);

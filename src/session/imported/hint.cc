@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "records/autotvm/imported_summary.h"
 #include "src/base/printable.h"
 #include "src/base/shell/quote.h"
 #include "src/base/text/plural.h"
@@ -32,7 +34,11 @@ Result<ImportedHint> FindImported(const std::vector<const Workload*>& workloads,
       TW_ASSIGN_OR_RETURN(answer, catalog.Query(request));
     }
     (answer.level == records::AnswerLevel::kHit ? hint.here : hint.elsewhere) += 1;
-    for (const std::string& text : imported.targets) ++targets[text];
+    std::set<std::string> matched;
+    for (const std::string& text : imported.targets) {
+      matched.insert(records::MatchedTargetText(text));
+    }
+    for (const std::string& text : matched) ++targets[text];
   }
   hint.targets = targets.size();
   const auto most =

@@ -82,7 +82,7 @@ std::string OriginsText(const std::vector<ImportedOrigin>& origins) {
       line += (i == 0 ? " " : ", ") + Printable(origin.templates[i]);
     }
     const std::string head = fmt::format("  {:>3}  ", origin.operators);
-    text += WrapText(head, line, kTextWidth, head.size()) + "\n";
+    text += WrapText(head, line, TextWidth(), head.size()) + "\n";
   }
   return text;
 }

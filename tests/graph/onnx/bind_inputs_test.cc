@@ -80,6 +80,16 @@ TEST(OnnxBind, ANameHasOneSizeWhereverItStands) {
   EXPECT_THAT(graph->binding_options, ElementsAre("--dim n=5"));
 }
 
+TEST(OnnxBind, AFirstDimensionWithoutANameIsReadAs1WithANote) {
+  OpenModel open;
+  open.Input("x", {{-1, ""}, {5}}).Input("w", {{-1, "?"}, {5}});
+  open.model.Output("y").Node("Add", {"x", "w"}, {"y"});
+  const auto graph = open.Import({{"w=1x5"}, {}, {}});
+  EXPECT_THAT(InputShapes(graph), ElementsAre(Ints{1, 5}, Ints{1, 5}));
+  EXPECT_THAT(graph->notes, ElementsAre("dimension 0 of input 'x' is open and read as 1, which "
+                                        "--shape x=SIZEx5 changes"));
+}
+
 TEST(OnnxBind, WhatStaysOpenIsNamedAllAtOnce) {
   OpenModel open = Sum();
   open.Input("z", {{3}, {-1, "?"}, {-1, ""}, {-1, "n"}}).Input("u", {{-1, "k k"}, {-1, "m'"}});
