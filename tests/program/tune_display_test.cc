@@ -43,7 +43,7 @@ TEST(ShortValueTest, PicksTheUnit) {
   EXPECT_EQ(session::ShortValue("cycles", 455300), "455.3 kcycles");
   EXPECT_EQ(session::ShortValue("dram_bytes", 1234000), "1.234 MB");
   EXPECT_EQ(session::ShortValue("code_bytes", 992), "0.992 kB");
-  EXPECT_EQ(session::ShortValue("joules", 2.5e-4), "250.0 uJ");
+  EXPECT_EQ(session::ShortValue("joules", 2.5e-4), "250.0 µJ");
   EXPECT_EQ(session::ShortValue("joules", 0.0125), "12.50 mJ");
   EXPECT_EQ(session::ShortValue("joules", 3), "3.00 J");
   EXPECT_EQ(session::ShortValue("cycles", 0), "-");

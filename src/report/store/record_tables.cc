@@ -209,7 +209,7 @@ std::string ImportedText(const std::vector<records::ImportedSummary>& imported,
     AddCounts(one, all);
   }
   // A target that is cut or shortened would not be found by a query.
-  session::TextTable table({{"imported from", false, 16},
+  session::TextTable table({{"imported from", false, 13},
                             {"target"},
                             {"records", true},
                             {"tasks", true},
