@@ -168,6 +168,13 @@ if(NOT TILEWRIGHT_SHARED_DATA)
   set(TILEWRIGHT_SHARED_DATA ${PROJECT_SOURCE_DIR}/../shared)
 endif()
 
+# In sanitized builds the lines of the tests themselves, which a report needs least, are a seventh of the
+# time to compile them.
+set(TILEWRIGHT_TEST_OPTIONS -O0)
+if(TILEWRIGHT_SANITIZE)
+  list(APPEND TILEWRIGHT_TEST_OPTIONS -g0)
+endif()
+
 # tw_tests(<folder> DEPS <module>... PARTS <number> SANITIZED_PARTS <number> SANITIZED_WITHOUT <case>...
 #          SHARED <test>...): one test program from tests/<folder>/*_test.cc, with the ctest label <folder>.
 # PARTS (default 1): number of processes that divide the cases (tests/cases.sh); a process for each case
@@ -193,8 +200,7 @@ function(tw_tests folder)
                              TILEWRIGHT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # Compiling a test takes longer than running it, mostly to instantiate matchers. So several files are
   # compiled at once.
-  # In sanitized builds lines of the tests themselves, which a report needs least, are a seventh of that.
-  target_compile_options(${folder}_tests PRIVATE -O0 $<$<BOOL:${TILEWRIGHT_SANITIZE}>:-g0>)
+  target_compile_options(${folder}_tests PRIVATE ${TILEWRIGHT_TEST_OPTIONS})
   # The code under test has all checks; the tests themselves are not checked for undefined behavior.
   if(TILEWRIGHT_SANITIZE MATCHES "undefined")
     target_compile_options(${folder}_tests PRIVATE -fno-sanitize=undefined)

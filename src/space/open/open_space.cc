@@ -26,9 +26,9 @@ namespace {
 constexpr std::uint32_t kDead = std::numeric_limits<std::uint32_t>::max();
 // Combinations of a condition's parameters up to which it is a table of bits.
 constexpr std::int64_t kMaxTable = 1 << 14;
-// Limits of work while counting, for about half a second: conditions looked at, and expressions
+// Limits of work while counting, for less than half a second: conditions looked at, and expressions
 // made. Beyond, the space stays uncounted.
-constexpr std::size_t kMaxSteps = 1'500'000, kMaxExpressions = 250'000;
+constexpr std::size_t kMaxSteps = 600'000, kMaxExpressions = 250'000;
 constexpr std::size_t kSubstitutionsPerExpression = 8;
 constexpr std::int64_t kMaxTableWork = 200'000'000;  // nodes evaluated for all tables
 
