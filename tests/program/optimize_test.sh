@@ -162,3 +162,26 @@ expect 0 optimize net.relay --data data.npy --records k.db $common -o killed.so 
 cmp -s out killed.json || fail "a resumed search has another result"
 expect 0 records check k.db
 echo "optimize_test: ok"
+# A file that the program reads by itself: another one measures scores again.
+mkdir labels
+echo 1 >labels/a.txt
+cat >counted.sh <<'SCORE'
+#!/bin/sh
+echo called >>calls
+echo 0.9
+SCORE
+chmod +x counted.sh
+scored() {
+  # shellcheck disable=SC2086
+  expect "$1" optimize net.relay --data data.npy --score ./counted.sh --score-depends "$2" --bound 'score>=0.8' --records d.db \
+    $common -o out.so
+}
+scored 0 labels
+calls=$(wc -l <calls)
+scored 0 labels
+[ "$(wc -l <calls)" = "$calls" ] || fail "an unchanged file called the program again"
+echo 2 >labels/a.txt
+scored 0 labels
+[ "$(wc -l <calls)" -gt "$calls" ] || fail "a changed file left the old scores"
+scored 2 none
+has '--score: none: does not exist' err
