@@ -17,6 +17,7 @@
 #include "src/graph/partition/tasks.h"
 #include "src/graph/quantize/quality.h"
 #include "src/optimize/choice.h"
+#include "src/optimize/job_key.h"
 #include "src/optimize/journal.h"
 #include "src/optimize/stored_search.h"
 #include "src/session/target.h"
@@ -348,6 +349,13 @@ TEST_F(FormatSearchTest, AScoreNeedsAFloat32LibraryThatKeepsTheBound) {
   EXPECT_EQ(Steps("score/search/ffff"), 1) << "a failure on float32 is not stored";
   settings.bound = *ParseBound("sqnr>=30");
   EXPECT_THAT(problem(), HasSubstr("expected --bound 'score>="));
+}
+
+TEST_F(FormatSearchTest, AnotherQuantizerIsAnotherJob) {
+  const auto request = Request();
+  EXPECT_EQ(NetworkKeyOf(request), NetworkKeyOf(request, quantize::kQuantizerVersion));
+  EXPECT_NE(NetworkKeyOf(request), NetworkKeyOf(request, quantize::kQuantizerVersion + 1));
+  EXPECT_TRUE(JobKeyOf(request, {}).starts_with(NetworkKeyOf(request)));
 }
 
 TEST_F(FormatSearchTest, AStoredSearchIsChosenFromWithoutMeasuring) {
