@@ -16,6 +16,7 @@
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/partition/tasks.h"
 #include "src/graph/quantize/quality.h"
+#include "src/optimize/candidates.h"
 #include "src/optimize/choice.h"
 #include "src/optimize/job_key.h"
 #include "src/optimize/journal.h"
@@ -356,6 +357,26 @@ TEST_F(FormatSearchTest, AnotherQuantizerIsAnotherJob) {
   EXPECT_EQ(NetworkKeyOf(request), NetworkKeyOf(request, quantize::kQuantizerVersion));
   EXPECT_NE(NetworkKeyOf(request), NetworkKeyOf(request, quantize::kQuantizerVersion + 1));
   EXPECT_TRUE(JobKeyOf(request, {}).starts_with(NetworkKeyOf(request)));
+}
+
+// What is known of the held-out outputs decides nothing before the end.
+TEST_F(FormatSearchTest, TheLimitOfTheNoiseIsThatOfTheSearchPart) {
+  const Bound bound = *ParseBound("max_error<=0.01");
+  const auto limit = [&](float factor) {
+    auto samples = quantize::SyntheticSamples(SmallNetwork(), 12);
+    const auto split = SplitSamples(samples.size(), bound, 1);
+    for (const std::size_t i : split->held_out) {
+      auto* values = reinterpret_cast<float*>(samples[i][0].data());
+      for (std::int64_t k = 0; k < samples[i][0].elements(); ++k) values[k] *= factor;
+    }
+    const auto candidates =
+        Candidates::Create(Request(), std::move(samples), *split, {}, Journal(), 1);
+    EXPECT_TRUE(candidates.ok()) << candidates.status().message();
+    return candidates.ok() ? candidates->NoiseLimit(bound) : 0;
+  };
+  const double unscaled = limit(1);
+  EXPECT_GT(unscaled, 0);
+  EXPECT_EQ(limit(100), unscaled);
 }
 
 TEST_F(FormatSearchTest, AStoredSearchIsChosenFromWithoutMeasuring) {
