@@ -379,6 +379,30 @@ TEST_F(FormatSearchTest, TheLimitOfTheNoiseIsThatOfTheSearchPart) {
   EXPECT_EQ(limit(100), unscaled);
 }
 
+TEST_F(FormatSearchTest, OfSeveralSearchesTheOneThatCompletedLastCounts) {
+  const auto report = Search(Settings());
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  const auto complete = [&](const std::string& samples) {
+    auto journal = Journal::Open(Settings().store, NetworkKeyOf(Request()) + samples, "{}");
+    ASSERT_TRUE(journal.ok()) << journal.status().message();
+    ASSERT_TRUE(journal->Put(kResultStep, StoredReport(*report)).ok());
+    ASSERT_TRUE(journal->Finish().ok());
+  };
+  const auto chosen_job = [&] {
+    auto request = Request();
+    const auto choice = ChooseStored(request, {Settings().store}, "seconds,sqnr>=1");
+    EXPECT_TRUE(choice.ok()) << choice.status().message();
+    if (!choice.ok()) return std::string();
+    EXPECT_EQ(choice->other_jobs, 2);
+    return choice->job.substr(NetworkKeyOf(Request()).size());
+  };
+  complete("a");
+  complete("b");
+  EXPECT_EQ(chosen_job(), "b");
+  complete("a");  // finds its result stored
+  EXPECT_EQ(chosen_job(), "a");
+}
+
 TEST_F(FormatSearchTest, AStoredSearchIsChosenFromWithoutMeasuring) {
   const std::vector<std::string> stores = {Settings().store};
   {
