@@ -55,9 +55,9 @@ class FormatSearch {
 
   Result<SearchReport> Run(const std::string& library_path, CompiledModel& compiled) {
     TW_RETURN_IF_ERROR(Prepare());
+    TW_RETURN_IF_ERROR(CheckFloat32());
     TW_RETURN_IF_ERROR(ChooseCalibration());
     for (const Format format : kFormats) TW_RETURN_IF_ERROR(Measure(network().Uniform(format)));
-    TW_RETURN_IF_ERROR(CheckFloat32());
     TW_RETURN_IF_ERROR(MeasureTimes());
     TW_RETURN_IF_ERROR(MeasureNoise());
     TW_RETURN_IF_ERROR(TryCombinations());

@@ -403,6 +403,17 @@ TEST_F(FormatSearchTest, OfSeveralSearchesTheOneThatCompletedLastCounts) {
   EXPECT_EQ(chosen_job(), "a");
 }
 
+TEST_F(FormatSearchTest, Float32IsScoredBeforeAnythingElse) {
+  SearchSettings settings = Settings();
+  settings.bound = *ParseBound("score>=0.8");
+  settings.score = Program("echo $TILEWRIGHT_PART$TILEWRIGHT_FORMATS >>" + folder_->path() +
+                           "/calls; [ $TILEWRIGHT_PART = search ] && echo 0.9 || echo 0.7");
+  const auto report = Search(settings);
+  EXPECT_THAT(report.status().message(), HasSubstr("a score of 0.7 (held-out part)"));
+  EXPECT_EQ(*ReadFile(folder_->path() + "/calls"), "searchffff\nheld_outffff\n");
+  EXPECT_EQ(Steps("calibration/") + Steps("time/"), 0);
+}
+
 TEST_F(FormatSearchTest, AStoredSearchIsChosenFromWithoutMeasuring) {
   const std::vector<std::string> stores = {Settings().store};
   {
