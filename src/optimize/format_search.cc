@@ -384,15 +384,11 @@ class FormatSearch {
   }
 
   /// Measures the held-out errors of the other combinations too, so that a later choice with
-  /// another bound needs no measurement. Scores, which can take long, are measured on the front
-  /// only.
+  /// another bound needs no measurement.
   Status MeasureHeldOut() {
-    for (Combination& combination : report_.combinations) {
-      if (combination.held_out) continue;
-      if (settings_.score.given() && (!combination.on_front || !combination.refused.empty())) {
-        continue;
-      }
-      TW_RETURN_IF_ERROR(MeasureHeldOut(combination));
+    for (std::size_t i = 0; i < report_.combinations.size(); ++i) {
+      if (!NeedsHeldOut(report_, i)) continue;
+      TW_RETURN_IF_ERROR(MeasureHeldOut(report_.combinations[i]));
     }
     return {};
   }
