@@ -13,6 +13,7 @@
 #include "records/store.h"
 #include "src/base/files/file.h"
 #include "src/base/files/locked_temp_dir.h"
+#include "src/base/json.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/partition/tasks.h"
 #include "src/graph/quantize/quality.h"
@@ -352,11 +353,15 @@ TEST_F(FormatSearchTest, AScoreNeedsAFloat32LibraryThatKeepsTheBound) {
   EXPECT_THAT(problem(), HasSubstr("expected --bound 'score>="));
 }
 
-TEST_F(FormatSearchTest, AnotherQuantizerIsAnotherJob) {
-  const auto request = Request();
-  EXPECT_EQ(NetworkKeyOf(request), NetworkKeyOf(request, quantize::kQuantizerVersion));
-  EXPECT_NE(NetworkKeyOf(request), NetworkKeyOf(request, quantize::kQuantizerVersion + 1));
-  EXPECT_TRUE(JobKeyOf(request, {}).starts_with(NetworkKeyOf(request)));
+TEST_F(FormatSearchTest, Float32IsScoredBeforeAnythingElse) {
+  SearchSettings settings = Settings();
+  settings.bound = *ParseBound("score>=0.8");
+  settings.score = Program("echo $TILEWRIGHT_PART$TILEWRIGHT_FORMATS >>" + folder_->path() +
+                           "/calls; [ $TILEWRIGHT_PART = search ] && echo 0.9 || echo 0.7");
+  const auto report = Search(settings);
+  EXPECT_THAT(report.status().message(), HasSubstr("a score of 0.7 (held-out part)"));
+  EXPECT_EQ(*ReadFile(folder_->path() + "/calls"), "searchffff\nheld_outffff\n");
+  EXPECT_EQ(Steps("calibration/") + Steps("time/"), 0);
 }
 
 // What is known of the held-out outputs decides nothing before the end.
@@ -377,6 +382,13 @@ TEST_F(FormatSearchTest, TheLimitOfTheNoiseIsThatOfTheSearchPart) {
   const double unscaled = limit(1);
   EXPECT_GT(unscaled, 0);
   EXPECT_EQ(limit(100), unscaled);
+}
+
+TEST_F(FormatSearchTest, AnotherQuantizerIsAnotherJob) {
+  const auto request = Request();
+  EXPECT_EQ(NetworkKeyOf(request), NetworkKeyOf(request, quantize::kQuantizerVersion));
+  EXPECT_NE(NetworkKeyOf(request), NetworkKeyOf(request, quantize::kQuantizerVersion + 1));
+  EXPECT_TRUE(JobKeyOf(request, {}).starts_with(NetworkKeyOf(request)));
 }
 
 TEST_F(FormatSearchTest, OfSeveralSearchesTheOneThatCompletedLastCounts) {
@@ -401,17 +413,6 @@ TEST_F(FormatSearchTest, OfSeveralSearchesTheOneThatCompletedLastCounts) {
   EXPECT_EQ(chosen_job(), "b");
   complete("a");  // finds its result stored
   EXPECT_EQ(chosen_job(), "a");
-}
-
-TEST_F(FormatSearchTest, Float32IsScoredBeforeAnythingElse) {
-  SearchSettings settings = Settings();
-  settings.bound = *ParseBound("score>=0.8");
-  settings.score = Program("echo $TILEWRIGHT_PART$TILEWRIGHT_FORMATS >>" + folder_->path() +
-                           "/calls; [ $TILEWRIGHT_PART = search ] && echo 0.9 || echo 0.7");
-  const auto report = Search(settings);
-  EXPECT_THAT(report.status().message(), HasSubstr("a score of 0.7 (held-out part)"));
-  EXPECT_EQ(*ReadFile(folder_->path() + "/calls"), "searchffff\nheld_outffff\n");
-  EXPECT_EQ(Steps("calibration/") + Steps("time/"), 0);
 }
 
 TEST_F(FormatSearchTest, AStoredSearchIsChosenFromWithoutMeasuring) {
