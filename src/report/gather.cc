@@ -231,6 +231,10 @@ Result<bool> GatherFormats(const records::Store& store, const records::Job& job,
   }
   TW_ASSIGN_OR_RETURN(auto report, std::move(result));
   if (!report) return false;
+  report->score = WithoutCredentials(report->score);
+  for (optimize::Combination& one : report->combinations) {
+    one.refused = WithoutCredentials(one.refused);
+  }
   JobPage settings;
   ReadSettings(job.settings, settings);
   FormatsPage page{store.path(), job.name, settings.graph, "", "", *std::move(report), {}};

@@ -547,5 +547,22 @@ TEST(ReportOfFormats, LeavesOutADamagedResultWithANote) {
   }
 }
 
+TEST(ReportOfFormats, ShowsNoPasswords) {
+  auto folder = LockedTempDir::Create("tilewright-formats-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/formats.db";
+  auto search = optimize::SampleReport();
+  search.score = "./score --labels https://me:secret@host/labels";
+  search.combinations[0].refused = "exit code 1: no https://me:secret@host/labels";
+  ASSERT_NO_FATAL_FAILURE(StoreResults(path, {DumpJson(optimize::StoredReport(search))}));
+  GatherOptions options;
+  options.templates = &BuiltInTemplates();
+  Document document;
+  ASSERT_TRUE(GatherStore(path, options, document).ok());
+  ASSERT_EQ(document.formats.size(), 1U);
+  EXPECT_EQ(document.formats[0].search.score, "./score --labels https://host/labels");
+  EXPECT_THAT(DumpJson(ToJson(document)), Not(HasSubstr("secret")));
+}
+
 }  // namespace
 }  // namespace tilewright::report
