@@ -82,7 +82,7 @@ class OptimizeCommand final : public Command {
     app.add_option("--budget", budget_, "Time after which no further combination is tried")
         ->needs(data)
         ->capture_default_str();
-    sources_.Declare(app, "default");
+    sources_.Declare(app, "default", /*networks=*/true);
     target_.Declare(app);
     model_.Declare(app);
     app.add_flag("--seeded", seeded_, "Replace float constants by synthetic values");

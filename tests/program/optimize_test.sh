@@ -58,6 +58,12 @@ expect 2 optimize net.relay --data data.npy --prefer 'seconds,sqnr>=20' --record
 has 'leave --data out' err
 [ ! -e out.so ] || fail "an error left a library"
 
+# Only commands that compile networks choose number formats by --prefer.
+expect 0 compile --help
+says 'number formats of an earlier' out
+expect 0 query --help
+tr -s '\n ' '  ' <out | grep -qF 'number formats of an earlier' && fail "query has no number formats"
+
 # Without data, nothing is promised.
 # shellcheck disable=SC2086
 expect 0 optimize net.relay $common -o exact.so
