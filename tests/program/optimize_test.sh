@@ -147,27 +147,6 @@ matches 'chosen .* 0\.875' out
 # shellcheck disable=SC2086
 expect 2 optimize net.relay --data data.npy --score ./score.sh --bound 'score>=0.9' --records s.db $common -o out.so
 has 'the float32 library has a score of 0.875' err
-# shellcheck disable=SC2086
-expect 0 compile net.relay --prefer 'seconds,score>=0.8' --records s.db $common -o front.so
-has 'score 0.875' err
-
-# Killed at any time, it resumes.
-for delay in 0.2 0.5 0.9 1.4 2; do
-  # shellcheck disable=SC2086
-  "$tilewright" optimize net.relay --data data.npy --records k.db $common -o killed.so --json >out 2>err &
-  job=$!
-  sleep $delay
-  kill -9 $job 2>/dev/null || true
-  wait $job 2>/dev/null || true
-done
-# shellcheck disable=SC2086
-expect 0 optimize net.relay --data data.npy --records k.db $common -o killed.so --json
-cp out killed.json
-# shellcheck disable=SC2086
-expect 0 optimize net.relay --data data.npy --records k.db $common -o killed.so --json
-cmp -s out killed.json || fail "a resumed search has another result"
-expect 0 records check k.db
-echo "optimize_test: ok"
 # A file that the program reads by itself: another one measures scores again.
 mkdir labels
 echo 1 >labels/a.txt
@@ -191,3 +170,36 @@ scored 0 labels
 [ "$(wc -l <calls)" -gt "$calls" ] || fail "a changed file left the old scores"
 scored 2 none
 has '--score: none: does not exist' err
+# shellcheck disable=SC2086
+expect 0 compile net.relay --prefer 'seconds,score>=0.8' --records s.db $common -o front.so
+has 'score 0.875' err
+
+# Killed after any step, it resumes. Each message follows a step that is stored. killed_after TEXT STEPS: at least STEPS are then
+# found by the next run.
+mkfifo messages
+killed_after() {
+  # shellcheck disable=SC2086
+  "$tilewright" optimize net.relay --data data.npy --records k.db $common -o killed.so --json >out 2>messages &
+  local job=$! line seen=no
+  exec 9<messages
+  while [ $seen = no ] && IFS= read -r line <&9; do
+    case $line in *"$1"*) seen=yes ;; esac
+  done
+  kill -9 $job
+  wait $job 2>/dev/null || true
+  exec 9<&-
+  [ $seen = yes ] || fail "the search ended without '$1'"
+}
+killed_after 'int8 by percentile,'
+killed_after 'int8 by kl_divergence,'
+killed_after '4 bfloat16:'
+killed_after '4 int8:'
+# shellcheck disable=SC2086
+expect 0 optimize net.relay --data data.npy --records k.db $common -o killed.so --json
+matches 'resumes: ([89]|[1-9][0-9]) steps are done' err
+cp out killed.json
+# shellcheck disable=SC2086
+expect 0 optimize net.relay --data data.npy --records k.db $common -o killed.so --json
+cmp -s out killed.json || fail "a resumed search has another result"
+expect 0 records check k.db
+echo "optimize_test: ok"
