@@ -12,7 +12,7 @@ void DeclareTrust(CLI::App& app, session::TrustOptions& trust) {
   app.add_flag("--allow-unsigned", trust.allow_unsigned, "Accept packages without a signature");
 }
 
-void RecordArguments::Declare(CLI::App& app, const std::string& accept_default) {
+void RecordArguments::Declare(CLI::App& app, const std::string& accept_default, bool networks) {
   accept = accept_default;
   app.add_option(
       "--records", stores,
@@ -30,8 +30,10 @@ void RecordArguments::Declare(CLI::App& app, const std::string& accept_default) 
                  "Cost model for tasks without a record, or none (default: the shipped one)");
   app.add_option("--prefer", prefer,
                  "Choose records by another metric, such as dram_bytes, or within a limit: "
-                 "cycles,dram_bytes<=15.3MB; or number formats of an earlier `optimize`: "
-                 "seconds,sqnr>=40");
+                 "cycles,dram_bytes<=15.3MB" +
+                     std::string(networks ? "; or number formats of an earlier `optimize`: "
+                                            "seconds,sqnr>=40"
+                                          : ""));
   DeclareTrust(app, trust);
 }
 

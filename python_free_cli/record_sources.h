@@ -16,7 +16,8 @@ void DeclareTrust(CLI::App& app, session::TrustOptions& trust);
 
 /// Options of `query` and `compile` for record sources and the lowest accepted answer level.
 struct RecordArguments : session::RecordSources {
-  void Declare(CLI::App& app, const std::string& accept_default);
+  /// networks: the command compiles networks, for which --prefer also chooses number formats.
+  void Declare(CLI::App& app, const std::string& accept_default, bool networks = false);
 };
 
 /// Returns the paths of the stores that these sources read: the given ones, else the user's own if

@@ -85,7 +85,7 @@ class CompileCommand final : public Command {
         ->capture_default_str();
     app.add_option("--runtime", runtime_,
                    "Compiled src/runtime/*.c for a target that this program does not include");
-    sources_.Declare(app, "default");
+    sources_.Declare(app, "default", /*networks=*/true);
     float_error_.Declare(app);
     target_.Declare(app);
     fuse_.Declare(app);

@@ -71,13 +71,18 @@ class OptimizeCommand final : public Command {
            "--score", score_,
            "Program that gets the path of a library and prints one number, larger is better")
         ->needs(data);
-    app.add_option("--time-limit", time_limit_, "Maximum time of one run of --score")
+    app.add_option("--score-depends", depends_,
+                   "Files and folders that --score reads; a change of one measures scores again")
+        ->needs("--score");
+    app.add_option("--time-limit", time_limit_,
+                   "Maximum time of one run of --score, which may print 1 MiB and write files of 1 "
+                   "GiB, 4 GiB in all")
         ->needs(data)
         ->capture_default_str();
     app.add_option("--budget", budget_, "Time after which no further combination is tried")
         ->needs(data)
         ->capture_default_str();
-    sources_.Declare(app, "default");
+    sources_.Declare(app, "default", /*networks=*/true);
     target_.Declare(app);
     model_.Declare(app);
     app.add_flag("--seeded", seeded_, "Replace float constants by synthetic values");
@@ -169,6 +174,7 @@ class OptimizeCommand final : public Command {
     if (!limit.ok()) return limit.status().WithContext("--time-limit");
     score.words = *std::move(words);
     score.seconds = *limit;
+    score.depends = depends_;
     return score;
   }
 
@@ -207,7 +213,7 @@ class OptimizeCommand final : public Command {
   }
 
   std::string file_, output_, bound_ = "sqnr>=30", score_, time_limit_ = "10m", budget_ = "10m";
-  std::vector<std::string> data_;
+  std::vector<std::string> data_, depends_;
   quantize::DataSetOptions data_options_;
   RecordArguments sources_;
   TargetArguments target_;

@@ -42,7 +42,11 @@ Result<Candidates> Candidates::Create(session::CompileRequest request, std::vect
   Candidates candidates;
   candidates.split_ = std::move(split);
   candidates.score_ = std::move(score);
-  if (candidates.score_.given()) candidates.score_key_ = candidates.score_.Key();
+  if (candidates.score_.given()) {
+    auto key = candidates.score_.Key();
+    if (!key.ok()) return key.status().WithContext("--score");
+    candidates.score_key_ = *std::move(key);
+  }
   candidates.journal_ = std::move(journal);
   std::vector<Sample> calibration;
   for (const std::size_t i : candidates.split_.calibration) {
@@ -66,6 +70,7 @@ Status Candidates::MeasureReference() {
   for (const Part part : {Part::kSearch, Part::kHeldOut}) {
     for (const std::size_t i : SamplesOf(part)) {
       TW_ASSIGN_OR_RETURN(expected_[i], built->library.Run(samples_[i]));
+      if (part != Part::kSearch) continue;
       for (const Tensor& output : expected_[i]) {
         elements_ += static_cast<double>(output.elements());
         for (std::int64_t k = 0; k < output.elements(); ++k) {

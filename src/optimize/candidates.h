@@ -53,7 +53,8 @@ class Candidates {
   bool IsFloat32(const Formats& formats) const {
     return formats == network_->Uniform(Format::kFloat32);
   }
-  /// Returns an estimate of the noise of outputs that may just keep a bound.
+  /// Returns an estimate of the noise of outputs that may just keep a bound, by the outputs of the
+  /// search part.
   double NoiseLimit(const Bound& bound) const;
 
   /// Returns the identity of the kernels of a combination and of float32's.
@@ -96,7 +97,7 @@ class Candidates {
   std::map<std::string, std::uint64_t> kernels_;  // KernelKeyOf, by CodeOf
   std::map<std::string, Score> refused_;          // by step; not kept, as the cause may pass
   std::vector<Sample> expected_;
-  double elements_ = 0, squares_ = 0;  // of the float32 outputs
+  double elements_ = 0, squares_ = 0;  // of the float32 outputs of the search part
 };
 
 }  // namespace tilewright::optimize

@@ -55,9 +55,9 @@ class FormatSearch {
 
   Result<SearchReport> Run(const std::string& library_path, CompiledModel& compiled) {
     TW_RETURN_IF_ERROR(Prepare());
+    TW_RETURN_IF_ERROR(CheckFloat32());
     TW_RETURN_IF_ERROR(ChooseCalibration());
     for (const Format format : kFormats) TW_RETURN_IF_ERROR(Measure(network().Uniform(format)));
-    TW_RETURN_IF_ERROR(CheckFloat32());
     TW_RETURN_IF_ERROR(MeasureTimes());
     TW_RETURN_IF_ERROR(MeasureNoise());
     TW_RETURN_IF_ERROR(TryCombinations());
@@ -384,15 +384,11 @@ class FormatSearch {
   }
 
   /// Measures the held-out errors of the other combinations too, so that a later choice with
-  /// another bound needs no measurement. Scores, which can take long, are measured on the front
-  /// only.
+  /// another bound needs no measurement.
   Status MeasureHeldOut() {
-    for (Combination& combination : report_.combinations) {
-      if (combination.held_out) continue;
-      if (settings_.score.given() && (!combination.on_front || !combination.refused.empty())) {
-        continue;
-      }
-      TW_RETURN_IF_ERROR(MeasureHeldOut(combination));
+    for (std::size_t i = 0; i < report_.combinations.size(); ++i) {
+      if (!NeedsHeldOut(report_, i)) continue;
+      TW_RETURN_IF_ERROR(MeasureHeldOut(report_.combinations[i]));
     }
     return {};
   }

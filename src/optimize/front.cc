@@ -92,6 +92,13 @@ void MarkFront(std::vector<Combination>& combinations) {
   }
 }
 
+bool NeedsHeldOut(const SearchReport& report, std::size_t combination) {
+  const Combination& one = report.combinations[combination];
+  if (one.held_out) return false;
+  return report.score.empty() || combination == report.chosen ||
+         (one.on_front && one.refused.empty());
+}
+
 std::string FrontPreference::ToString() const {
   const std::string name(MetricName(bound.metric));
   return max_seconds ? fmt::format("{},seconds<={}", name, *max_seconds)

@@ -15,6 +15,11 @@ namespace tilewright::optimize {
 /// Sets on_front of the combinations that no other one beats in time, noise and score.
 void MarkFront(std::vector<Combination>& combinations);
 
+/// Returns true if the held-out error of a combination is still to be measured. Scores, which can
+/// take long, are measured for the chosen combination and for those of the front that were not
+/// refused.
+bool NeedsHeldOut(const SearchReport& report, std::size_t combination);
+
 /// Preferred combination of a search: the fastest that keeps a bound, or the most exact one within
 /// a time.
 struct FrontPreference {

@@ -36,12 +36,13 @@ std::uint64_t HashOfGraph(const Graph& graph, std::uint64_t state) {
 
 }  // namespace
 
-std::string NetworkKeyOf(const session::CompileRequest& request) {
+std::string NetworkKeyOf(const session::CompileRequest& request, int quantizer_version) {
   const Target& target = request.options.target;
-  const std::uint64_t state = Fnv1a64(
-      target.ToString() + " " + std::to_string(target.num_threads()) + " " +
-      request.options.device.ToString() + " " +
-      std::to_string(DeviceTraitsOf(target).codegen_version) + " " + std::to_string(kStepsVersion));
+  const std::uint64_t state =
+      Fnv1a64(target.ToString() + " " + std::to_string(target.num_threads()) + " " +
+              request.options.device.ToString() + " " +
+              std::to_string(DeviceTraitsOf(target).codegen_version) + " " +
+              std::to_string(kStepsVersion) + " " + std::to_string(quantizer_version));
   return kJobPrefix + HexOf(HashOfGraph(request.graph, state)) + "-";
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "src/graph/quantize/passes.h"
+#include "src/graph/quantize/version.h"
 #include "src/session/session.h"
 
 namespace tilewright::optimize {
@@ -12,8 +13,9 @@ namespace tilewright::optimize {
 inline constexpr const char* kJobPrefix = "optimize-";
 
 /// Returns the beginning of the names of the jobs that search this network for this target and
-/// device, on any samples.
-std::string NetworkKeyOf(const session::CompileRequest& request);
+/// device, on any samples. quantizer_version: another one gives another name.
+std::string NetworkKeyOf(const session::CompileRequest& request,
+                         int quantizer_version = quantize::kQuantizerVersion);
 
 /// Returns the name of the job that searches this network on these samples for this target and
 /// device. It depends on nothing that all of its steps do not depend on: not on the bound, and not

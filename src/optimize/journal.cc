@@ -5,6 +5,16 @@
 #include "src/base/json.h"
 
 namespace tilewright::optimize {
+namespace {
+
+/// Key of the fact that names the latest job of a network.
+std::string LatestFact(std::string_view network) { return "latest/" + std::string(network); }
+
+/// Returns the part of a job's name that is NetworkKeyOf.
+std::string_view NetworkOfJob(std::string_view job) { return job.substr(0, job.rfind('-') + 1); }
+
+}  // namespace
+
 Result<Journal> Journal::Open(const std::string& store_path, const std::string& job,
                               const std::string& settings) {
   TW_ASSIGN_OR_RETURN(auto store,
@@ -13,6 +23,7 @@ Result<Journal> Journal::Open(const std::string& store_path, const std::string& 
   TW_ASSIGN_OR_RETURN(const auto entries, store.LogOfKind(opened.id, kStepKind));
   Journal journal;
   journal.job_ = opened.id;
+  journal.name_ = job;
   for (const records::LogEntry& entry : entries) {
     const auto json = ParseJson(entry.payload);
     if (!json.ok() || !json->is_object()) {
@@ -39,6 +50,15 @@ Status Journal::Put(const std::string& step, const Json& result) {
   return {};
 }
 
-Status Journal::Finish() { return store_ ? store_->FinishJob(job_) : Status(); }
+Status Journal::Finish() {
+  if (!store_) return {};
+  TW_RETURN_IF_ERROR(store_->FinishJob(job_));
+  return store_->SetFact(LatestFact(NetworkOfJob(name_)), name_);
+}
+
+Result<std::string> LatestJobOf(const records::Store& store, std::string_view network) {
+  TW_ASSIGN_OR_RETURN(const auto job, store.Fact(LatestFact(network)));
+  return job.value_or("");
+}
 
 }  // namespace tilewright::optimize

@@ -31,6 +31,8 @@ class Journal {
   const std::string* Find(std::string_view step) const;
   /// Stores the result of a step durably, unless it is stored already.
   Status Put(const std::string& step, const nlohmann::ordered_json& result);
+  /// Marks the job as complete, and as the latest complete one of its network in this store
+  /// (LatestJobOf).
   Status Finish();
   /// Returns the number of steps that earlier runs had done.
   std::size_t found() const { return found_; }
@@ -38,8 +40,13 @@ class Journal {
  private:
   std::optional<records::Store> store_;
   std::int64_t job_ = 0;
+  std::string name_;  // of the job
   std::map<std::string, std::string, std::less<>> steps_;
   std::size_t found_ = 0;
 };
+
+/// Returns the name of the job of a network that completed a run last, be it an old job that ran
+/// again; empty if none did. network: NetworkKeyOf. Errors: those of the store.
+Result<std::string> LatestJobOf(const records::Store& store, std::string_view network);
 
 }  // namespace tilewright::optimize

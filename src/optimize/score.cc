@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 
 #include "measure/program/command.h"
-#include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/printable.h"
 #include "src/base/strings.h"
@@ -29,17 +30,61 @@ Score ScoreOf(const std::string& output) {
                             Printable(text.substr(0, kShown)), text.size() > kShown ? "…" : "")};
 }
 
+/// Returns the hash of a file's contents, continued from `state`.
+Result<std::uint64_t> HashOfFile(const std::string& path, std::uint64_t state) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<std::uint64_t> words(std::size_t{1} << 17);
+  std::uint64_t bytes = 0;
+  while (file) {
+    file.read(reinterpret_cast<char*>(words.data()),
+              static_cast<std::streamsize>(words.size() * sizeof(words[0])));
+    const auto count = static_cast<std::uint64_t>(file.gcount());
+    auto* const end = reinterpret_cast<char*>(words.data()) + count;
+    const std::uint64_t full = (count + sizeof(words[0]) - 1) / sizeof(words[0]);
+    std::fill_n(end, full * sizeof(words[0]) - count, '\0');
+    for (std::uint64_t i = 0; i < full; ++i) state = Mix64(state ^ words[i]);
+    bytes += count;
+  }
+  if (!file.eof()) {
+    return InvalidArgument(path + ": cannot be read, so that a change of it would not be seen");
+  }
+  return Mix64(state ^ bytes);
+}
+
+/// Returns the files of a folder, also of folders in it, sorted; of a file itself.
+Result<std::vector<std::string>> FilesOf(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  if (!fs::is_directory(path, failed)) return std::vector<std::string>{path};
+  std::vector<std::string> files;
+  const auto options = fs::directory_options::follow_directory_symlink;
+  for (fs::recursive_directory_iterator it(path, options, failed), end; !failed && it != end;
+       it.increment(failed)) {
+    if (!it->is_directory(failed)) files.push_back(it->path().string());
+  }
+  if (failed) return InvalidArgument(path + ": " + failed.message());
+  std::ranges::sort(files);
+  return files;
+}
+
 }  // namespace
 
-std::string ScoreProgram::Key() const {
+Result<std::string> ScoreProgram::Key() const {
   std::uint64_t state = Fnv1a64(fmt::format("{}", seconds));
+  std::error_code failed;
   for (std::size_t i = 0; i < words.size(); ++i) {
     state = Fnv1a64(words[i] + '\n', state);
     const std::string path = i == 0 ? measure::FindProgram(words[0]) : words[i];
-    std::error_code failed;
     if (!std::filesystem::is_regular_file(path, failed)) continue;
-    // A file that cannot be read is known by its name.
-    if (const auto contents = ReadFile(path); contents.ok()) state = Fnv1a64(*contents, state);
+    TW_ASSIGN_OR_RETURN(state, HashOfFile(path, state));
+  }
+  for (const std::string& path : depends) {
+    if (!std::filesystem::exists(path, failed)) return NotFound(path + ": does not exist");
+    TW_ASSIGN_OR_RETURN(const auto files, FilesOf(path));
+    for (const std::string& file : files) {
+      state = Fnv1a64(file.substr(path.size()) + '\n', state);
+      TW_ASSIGN_OR_RETURN(state, HashOfFile(file, state));
+    }
   }
   return HexOf(state);
 }

@@ -12,10 +12,15 @@ namespace tilewright::optimize {
 struct ScoreProgram {
   std::vector<std::string> words;  ///< without a shell; empty: no program
   double seconds = 600;            ///< limit of one call
+  /// Files and folders that the program reads, besides the files among its words.
+  std::vector<std::string> depends = {};
 
   bool given() const { return !words.empty(); }
-  /// Returns a hash of the words, of the contents of the files among them, and of the limit.
-  std::string Key() const;
+  /// Returns a hash of the words, of the limit, and of the contents of the files among the words
+  /// and of `depends`, of any size. A folder counts with the relative paths of its files.
+  /// Errors: kInvalidArgument for a file that cannot be read; kNotFound if one of `depends` does
+  /// not exist.
+  Result<std::string> Key() const;
 };
 
 /// Result of one call.

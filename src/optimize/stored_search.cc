@@ -17,13 +17,16 @@
 namespace tilewright::optimize {
 namespace {
 
-/// Finds the newest result of the network in one store.
+/// Finds the latest result of the network in one store.
 Status FindIn(const std::string& path, std::string_view network, StoredChoice& choice,
               bool& found) {
   TW_ASSIGN_OR_RETURN(const auto store,
                       records::Store::Open(path, records::Store::Mode::kReadOnly));
   TW_ASSIGN_OR_RETURN(auto jobs, store.Jobs());
-  std::ranges::reverse(jobs);  // newest first
+  std::ranges::reverse(jobs);  // those that began last first
+  TW_ASSIGN_OR_RETURN(const std::string latest, LatestJobOf(store, network));
+  std::ranges::stable_partition(jobs,
+                                [&latest](const records::Job& job) { return job.name == latest; });
   for (const records::Job& job : jobs) {
     if (!job.name.starts_with(network)) continue;
     TW_ASSIGN_OR_RETURN(auto report, StoredResult(store, job));
@@ -96,7 +99,7 @@ std::string StoredChoice::ToString() const {
   }
   text += fmt::format(" on the held-out part; --prefer {} on the front of job {}",
                       preference.ToString(), job);
-  if (other_jobs > 0) text += fmt::format(", the newest of {}", other_jobs + 1);
+  if (other_jobs > 0) text += fmt::format(", the latest of {}", other_jobs + 1);
   return text;
 }
 

@@ -31,8 +31,8 @@ struct StoredChoice {
   std::string ToString() const;
 };
 
-/// Chooses number formats from the newest stored search of the request's network, target and
-/// device. Measures nothing. Takes the request's graph.
+/// Chooses number formats from the stored search of the request's network, target and device that
+/// completed a run last. Measures nothing. Takes the request's graph.
 ///
 /// stores: paths, searched in order. preference: as for ParseFrontPreference.
 /// Errors: kNotFound if there is no search, no combination keeps the preference, or the record

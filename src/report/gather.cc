@@ -219,9 +219,22 @@ Status GatherJob(const records::Store& store, const records::Job& job, const Gat
 }
 
 /// Adds the page of a search for number formats, if the job is a complete one.
-Status GatherFormats(const records::Store& store, const records::Job& job, Document& document) {
-  TW_ASSIGN_OR_RETURN(auto report, optimize::StoredResult(store, job));
-  if (!report) return {};
+/// Leaves out a damaged result, with a note. Returns false if the job has no result.
+Result<bool> GatherFormats(const records::Store& store, const records::Job& job,
+                           Document& document) {
+  auto result = optimize::StoredResult(store, job);
+  if (result.status().code() == StatusCode::kCorrupt) {
+    document.missing.push_back(result.status().message() +
+                               ": this search is left out; `optimize` with its samples makes "
+                               "another result");
+    return true;
+  }
+  TW_ASSIGN_OR_RETURN(auto report, std::move(result));
+  if (!report) return false;
+  report->score = WithoutCredentials(report->score);
+  for (optimize::Combination& one : report->combinations) {
+    one.refused = WithoutCredentials(one.refused);
+  }
   JobPage settings;
   ReadSettings(job.settings, settings);
   FormatsPage page{store.path(), job.name, settings.graph, "", "", *std::move(report), {}};
@@ -231,7 +244,7 @@ Status GatherFormats(const records::Store& store, const records::Job& job, Docum
   }
   page.bounds = optimize::BoundCosts(page.search);
   document.formats.insert(document.formats.begin(), std::move(page));
-  return {};
+  return true;
 }
 
 }  // namespace
@@ -396,17 +409,18 @@ TimePage TimeOf(const std::vector<search::TimeEntry>& notes) {
 Status GatherStore(const std::string& path, const GatherOptions& options, Document& document) {
   TW_ASSIGN_OR_RETURN(auto store, records::Store::Open(path, records::Store::Mode::kReadOnly));
   TW_ASSIGN_OR_RETURN(auto jobs, store.Jobs());
-  const std::size_t before = document.jobs.size(), formats_before = document.formats.size();
+  const std::size_t before = document.jobs.size();
+  bool formats = false;
   const std::string imported = kImportedJob;
   std::string names;
   for (const records::Job& job : jobs) {
     names += (names.empty() ? "" : ", ") + job.name;
     if (!job.name.starts_with(options.job)) continue;
     TW_RETURN_IF_ERROR(GatherJob(store, job, options, document));
-    TW_RETURN_IF_ERROR(GatherFormats(store, job, document));
+    TW_ASSIGN_OR_RETURN(const bool found, GatherFormats(store, job, document));
+    formats = formats || found;
   }
   // Imported records have no trials; next to a job with trials they are omitted.
-  const bool formats = document.formats.size() > formats_before;
   if (document.jobs.size() == before && !formats && imported.starts_with(options.job)) {
     TW_RETURN_IF_ERROR(GatherImported(store, options, document));
   }

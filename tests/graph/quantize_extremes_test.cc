@@ -9,6 +9,7 @@
 #include <cmath>
 #include <functional>
 
+#include "src/graph/quantize/best_mode.h"
 #include "src/graph/quantize/pipeline.h"
 #include "tests/graph/quantize_test_graphs.h"
 
@@ -268,6 +269,68 @@ TEST(QuantizeExtremes, NamesARangeThatLosesAValue) {
           testing::ElementsAre(testing::HasSubstr("value %2: calibrated to a range of +-0.")));
     }
   }
+}
+
+/// The square root of the largest sum of channels minus 3.5: a number only where the range of the
+/// data includes its one outlier, 7.
+Graph RootOfTheLargest() {
+  auto graph =
+      ImportRelay("def @main(%x: Tensor[(1, 4, 192, 192), float32]) {\n%0 = " + Conv("%x", 0) +
+                      ";\n%1 = nn.max_pool2d(%0, pool_size=[192, 192], strides=[192, 192]);\n"
+                      "%2 = subtract(%1, 3.5f);\nsqrt(%2)\n}\n",
+                  "g");
+  EXPECT_TRUE(graph.ok()) << graph.status().message();
+  for (int id = 0; id < graph->size(); ++id) {
+    if (graph->node(id).name != "relay.Constant.0") continue;
+    Tensor ones(graph->node(id).type);
+    for (std::int64_t k = 0; k < ones.elements(); ++k) ones.Set(k, 1);
+    graph->SetContents(id, std::move(ones));
+  }
+  return *std::move(graph);
+}
+
+// By percentiles the outlier is cut and the outputs are no numbers: the mode is the best only until
+// another one has numbers.
+TEST(QuantizeExtremes, TheBestModeHasNumbers) {
+  const Graph graph = RootOfTheLargest();
+  Tensor data({{1, 4, 192, 192}, kFloat32});
+  for (std::int64_t k = 0; k < data.elements(); ++k) {
+    data.Set(k, 0.05 * static_cast<double>(k * 37 % 101) / 101);
+  }
+  data.Set(1000, 7);
+  PipelineOptions options;
+  options.samples.resize(1);
+  options.samples[0].push_back(std::move(data));
+  const auto expected = FloatResults::Of(graph, options.samples, 1);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  options.passes = {"annotate", "calibrate", "realize"};
+  options.config.skip_conv_layers.clear();
+  ImproveForCpu(options.config, {});
+  std::vector<CalibrateMode> modes;
+  std::vector<double> qualities;
+  std::vector<bool> best_so_far;
+  const auto best =
+      QuantizeInBestMode(graph, options, *expected, [&](const ModeResult& result, bool better) {
+        modes.push_back(result.mode);
+        qualities.push_back(result.quality.total);
+        best_so_far.push_back(better);
+      });
+  ASSERT_TRUE(best.ok()) << best.status().message();
+  ASSERT_EQ(modes.size(), 4U);
+  EXPECT_EQ(modes[0], CalibrateMode::kPercentile);
+  EXPECT_TRUE(std::isnan(qualities[0]));
+  EXPECT_TRUE(best_so_far[0]);
+  double most = -1e9;
+  for (std::size_t i = 1; i < modes.size(); ++i) {
+    const bool better = !std::isnan(qualities[i]) && qualities[i] > most;
+    if (i > 1) {
+      EXPECT_EQ(best_so_far[i], better) << i;
+    }
+    if (better) most = qualities[i];
+  }
+  EXPECT_GT(most, 10);
+  EXPECT_EQ(best->quality.total, most);
+  EXPECT_EQ(options.config.calibrate_mode, best->mode);
 }
 
 }  // namespace

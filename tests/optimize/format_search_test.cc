@@ -13,10 +13,13 @@
 #include "records/store.h"
 #include "src/base/files/file.h"
 #include "src/base/files/locked_temp_dir.h"
+#include "src/base/json.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/partition/tasks.h"
 #include "src/graph/quantize/quality.h"
+#include "src/optimize/candidates.h"
 #include "src/optimize/choice.h"
+#include "src/optimize/job_key.h"
 #include "src/optimize/journal.h"
 #include "src/optimize/stored_search.h"
 #include "src/session/target.h"
@@ -348,6 +351,68 @@ TEST_F(FormatSearchTest, AScoreNeedsAFloat32LibraryThatKeepsTheBound) {
   EXPECT_EQ(Steps("score/search/ffff"), 1) << "a failure on float32 is not stored";
   settings.bound = *ParseBound("sqnr>=30");
   EXPECT_THAT(problem(), HasSubstr("expected --bound 'score>="));
+}
+
+TEST_F(FormatSearchTest, Float32IsScoredBeforeAnythingElse) {
+  SearchSettings settings = Settings();
+  settings.bound = *ParseBound("score>=0.8");
+  settings.score = Program("echo $TILEWRIGHT_PART$TILEWRIGHT_FORMATS >>" + folder_->path() +
+                           "/calls; [ $TILEWRIGHT_PART = search ] && echo 0.9 || echo 0.7");
+  const auto report = Search(settings);
+  EXPECT_THAT(report.status().message(), HasSubstr("a score of 0.7 (held-out part)"));
+  EXPECT_EQ(*ReadFile(folder_->path() + "/calls"), "searchffff\nheld_outffff\n");
+  EXPECT_EQ(Steps("calibration/") + Steps("time/"), 0);
+}
+
+// What is known of the held-out outputs decides nothing before the end.
+TEST_F(FormatSearchTest, TheLimitOfTheNoiseIsThatOfTheSearchPart) {
+  const Bound bound = *ParseBound("max_error<=0.01");
+  const auto limit = [&](float factor) {
+    auto samples = quantize::SyntheticSamples(SmallNetwork(), 12);
+    const auto split = SplitSamples(samples.size(), bound, 1);
+    for (const std::size_t i : split->held_out) {
+      auto* values = reinterpret_cast<float*>(samples[i][0].data());
+      for (std::int64_t k = 0; k < samples[i][0].elements(); ++k) values[k] *= factor;
+    }
+    const auto candidates =
+        Candidates::Create(Request(), std::move(samples), *split, {}, Journal(), 1);
+    EXPECT_TRUE(candidates.ok()) << candidates.status().message();
+    return candidates.ok() ? candidates->NoiseLimit(bound) : 0;
+  };
+  const double unscaled = limit(1);
+  EXPECT_GT(unscaled, 0);
+  EXPECT_EQ(limit(100), unscaled);
+}
+
+TEST_F(FormatSearchTest, AnotherQuantizerIsAnotherJob) {
+  const auto request = Request();
+  EXPECT_EQ(NetworkKeyOf(request), NetworkKeyOf(request, quantize::kQuantizerVersion));
+  EXPECT_NE(NetworkKeyOf(request), NetworkKeyOf(request, quantize::kQuantizerVersion + 1));
+  EXPECT_TRUE(JobKeyOf(request, {}).starts_with(NetworkKeyOf(request)));
+}
+
+TEST_F(FormatSearchTest, OfSeveralSearchesTheOneThatCompletedLastCounts) {
+  const auto report = Search(Settings());
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  const auto complete = [&](const std::string& samples) {
+    auto journal = Journal::Open(Settings().store, NetworkKeyOf(Request()) + samples, "{}");
+    ASSERT_TRUE(journal.ok()) << journal.status().message();
+    ASSERT_TRUE(journal->Put(kResultStep, StoredReport(*report)).ok());
+    ASSERT_TRUE(journal->Finish().ok());
+  };
+  const auto chosen_job = [&] {
+    auto request = Request();
+    const auto choice = ChooseStored(request, {Settings().store}, "seconds,sqnr>=1");
+    EXPECT_TRUE(choice.ok()) << choice.status().message();
+    if (!choice.ok()) return std::string();
+    EXPECT_EQ(choice->other_jobs, 2);
+    return choice->job.substr(NetworkKeyOf(Request()).size());
+  };
+  complete("a");
+  complete("b");
+  EXPECT_EQ(chosen_job(), "b");
+  complete("a");  // finds its result stored
+  EXPECT_EQ(chosen_job(), "a");
 }
 
 TEST_F(FormatSearchTest, AStoredSearchIsChosenFromWithoutMeasuring) {

@@ -105,6 +105,24 @@ TEST(Front, MarksWhatNothingBeats) {
   EXPECT_TRUE(all[4].on_front);
 }
 
+// The chosen library has a held-out score, also if it is not on the front.
+TEST(Front, TheChosenCombinationIsMeasuredOnTheHeldOutPart) {
+  SearchReport report = SampleReport();
+  report.score = "./score.sh";
+  report.chosen = 3;
+  for (Combination& one : report.combinations) one.held_out.reset();
+  report.combinations[1].on_front = report.combinations[3].on_front = false;
+  report.combinations[2].refused = "exit code 3";
+  EXPECT_TRUE(NeedsHeldOut(report, 0)) << "it is on the front";
+  EXPECT_FALSE(NeedsHeldOut(report, 1));
+  EXPECT_FALSE(NeedsHeldOut(report, 2)) << "the program refused it";
+  EXPECT_TRUE(NeedsHeldOut(report, 3)) << "it is chosen";
+  report.combinations[3].held_out = report.combinations[3].search;
+  EXPECT_FALSE(NeedsHeldOut(report, 3)) << "it is measured";
+  report.score.clear();
+  EXPECT_TRUE(NeedsHeldOut(report, 1)) << "errors are cheap";
+}
+
 TEST(Front, CostsOfBounds) {
   SearchReport report = SampleReport();
   const auto costs = BoundCosts(report);

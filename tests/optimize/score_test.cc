@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cmath>
+#include <filesystem>
 
 #include "src/base/files/file.h"
 #include "src/base/files/locked_temp_dir.h"
@@ -84,15 +85,47 @@ TEST_F(ScoreTest, AMissingProgramIsAnError) {
 // A stored score is of this program, in this version, with this limit.
 TEST_F(ScoreTest, TheKeyDependsOnTheWordsTheFilesAndTheLimit) {
   ScoreProgram program = Program("echo 1");
-  const std::string key = program.Key();
-  EXPECT_EQ(program.Key(), key);
-  EXPECT_NE(Program("echo 2").Key(), key);
-  EXPECT_EQ(Program("echo 1").Key(), key);
+  const std::string key = *program.Key();
+  EXPECT_EQ(*program.Key(), key);
+  EXPECT_NE(*Program("echo 2").Key(), key);
+  EXPECT_EQ(*Program("echo 1").Key(), key);
   program.seconds = 61;
-  EXPECT_NE(program.Key(), key);
+  EXPECT_NE(*program.Key(), key);
   program.seconds = 60;
   program.words.push_back("--fast");
-  EXPECT_NE(program.Key(), key);
+  EXPECT_NE(*program.Key(), key);
+}
+
+TEST_F(ScoreTest, TheKeyDependsOnFilesThatTheProgramReads) {
+  namespace fs = std::filesystem;
+  const std::string labels = folder_->path() + "/labels";
+  ASSERT_TRUE(fs::create_directories(labels + "/validation"));
+  ASSERT_TRUE(WriteFile(labels + "/validation/a.txt", "1").ok());
+  ScoreProgram program = Program("cat");
+  const std::string without = *program.Key();
+  program.depends = {labels};
+  const std::string key = *program.Key();
+  EXPECT_NE(key, without);
+  EXPECT_EQ(*program.Key(), key);
+  ASSERT_TRUE(WriteFile(labels + "/validation/a.txt", "2").ok());
+  EXPECT_NE(*program.Key(), key);
+  ASSERT_TRUE(WriteFile(labels + "/validation/a.txt", "1").ok());
+  EXPECT_EQ(*program.Key(), key);
+  fs::rename(labels + "/validation/a.txt", labels + "/validation/b.txt");
+  EXPECT_NE(*program.Key(), key);
+  program.depends = {labels + "/none"};
+  EXPECT_EQ(program.Key().status().code(), StatusCode::kNotFound);
+}
+
+// ReadFile has a limit of 2 GiB; the key has none. The file is sparse.
+TEST_F(ScoreTest, TheKeyDependsOnTheContentsOfALargeFile) {
+  ScoreProgram program = Program("true");
+  const std::string path = folder_->path() + "/weights";
+  program.words.push_back(path);
+  const std::string without = *program.Key();
+  ASSERT_TRUE(WriteFile(path, "").ok());
+  std::filesystem::resize_file(path, (std::uintmax_t{2} << 30) + 4096);
+  EXPECT_NE(*program.Key(), without);
 }
 
 }  // namespace

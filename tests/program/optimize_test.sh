@@ -58,6 +58,12 @@ expect 2 optimize net.relay --data data.npy --prefer 'seconds,sqnr>=20' --record
 has 'leave --data out' err
 [ ! -e out.so ] || fail "an error left a library"
 
+# Only commands that compile networks choose number formats by --prefer.
+expect 0 compile --help
+says 'number formats of an earlier' out
+expect 0 query --help
+tr -s '\n ' '  ' <out | grep -qF 'number formats of an earlier' && fail "query has no number formats"
+
 # Without data, nothing is promised.
 # shellcheck disable=SC2086
 expect 0 optimize net.relay $common -o exact.so
@@ -141,21 +147,56 @@ matches 'chosen .* 0\.875' out
 # shellcheck disable=SC2086
 expect 2 optimize net.relay --data data.npy --score ./score.sh --bound 'score>=0.9' --records s.db $common -o out.so
 has 'the float32 library has a score of 0.875' err
+# A file that the program reads by itself: another one measures scores again.
+mkdir labels
+echo 1 >labels/a.txt
+cat >counted.sh <<'SCORE'
+#!/bin/sh
+echo called >>calls
+echo 0.9
+SCORE
+chmod +x counted.sh
+scored() {
+  # shellcheck disable=SC2086
+  expect "$1" optimize net.relay --data data.npy --score ./counted.sh --score-depends "$2" --bound 'score>=0.8' --records d.db \
+    $common -o out.so
+}
+scored 0 labels
+calls=$(wc -l <calls)
+scored 0 labels
+[ "$(wc -l <calls)" = "$calls" ] || fail "an unchanged file called the program again"
+echo 2 >labels/a.txt
+scored 0 labels
+[ "$(wc -l <calls)" -gt "$calls" ] || fail "a changed file left the old scores"
+scored 2 none
+has '--score: none: does not exist' err
 # shellcheck disable=SC2086
 expect 0 compile net.relay --prefer 'seconds,score>=0.8' --records s.db $common -o front.so
 has 'score 0.875' err
 
-# Killed at any time, it resumes.
-for delay in 0.2 0.5 0.9 1.4 2; do
+# Killed after any step, it resumes. Each message follows a step that is stored. killed_after TEXT STEPS: at least STEPS are then
+# found by the next run.
+mkfifo messages
+killed_after() {
   # shellcheck disable=SC2086
-  "$tilewright" optimize net.relay --data data.npy --records k.db $common -o killed.so --json >out 2>err &
-  job=$!
-  sleep $delay
-  kill -9 $job 2>/dev/null || true
+  "$tilewright" optimize net.relay --data data.npy --records k.db $common -o killed.so --json >out 2>messages &
+  local job=$! line seen=no
+  exec 9<messages
+  while [ $seen = no ] && IFS= read -r line <&9; do
+    case $line in *"$1"*) seen=yes ;; esac
+  done
+  kill -9 $job
   wait $job 2>/dev/null || true
-done
+  exec 9<&-
+  [ $seen = yes ] || fail "the search ended without '$1'"
+}
+killed_after 'int8 by percentile,'
+killed_after 'int8 by kl_divergence,'
+killed_after '4 bfloat16:'
+killed_after '4 int8:'
 # shellcheck disable=SC2086
 expect 0 optimize net.relay --data data.npy --records k.db $common -o killed.so --json
+matches 'resumes: ([89]|[1-9][0-9]) steps are done' err
 cp out killed.json
 # shellcheck disable=SC2086
 expect 0 optimize net.relay --data data.npy --records k.db $common -o killed.so --json

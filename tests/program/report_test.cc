@@ -513,5 +513,56 @@ TEST(ReportOfFormats, IsGatheredFromItsStoreAndWritten) {
   EXPECT_EQ(GatherStore(path, options, document).code(), StatusCode::kNotFound);
 }
 
+/// Stores the results of searches, a job for each: optimize-1-0, optimize-1-1, …
+void StoreResults(const std::string& path, const std::vector<std::string>& payloads) {
+  auto store = records::Store::Open(path, records::Store::Mode::kReadWrite);
+  ASSERT_TRUE(store.ok());
+  for (std::size_t i = 0; i < payloads.size(); ++i) {
+    const auto job = store->OpenJob("optimize-1-" + std::to_string(i), R"({"graph":"net"})", 0);
+    ASSERT_TRUE(job.ok());
+    ASSERT_TRUE(
+        store->Append(job->id, {}, {{optimize::kResultStep, optimize::kStepKind, payloads[i]}})
+            .ok());
+  }
+}
+
+TEST(ReportOfFormats, LeavesOutADamagedResultWithANote) {
+  auto folder = LockedTempDir::Create("tilewright-formats-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/formats.db", only = folder->path() + "/only.db";
+  const std::string good = DumpJson(optimize::StoredReport(optimize::SampleReport()));
+  ASSERT_NO_FATAL_FAILURE(StoreResults(path, {good, "{\"chosen\":-1}"}));
+  ASSERT_NO_FATAL_FAILURE(StoreResults(only, {"{}"}));
+  GatherOptions options;
+  options.templates = &BuiltInTemplates();
+  for (const auto& [store, pages] : {std::pair(path, 1U), std::pair(only, 0U)}) {
+    Document document;
+    const Status gathered = GatherStore(store, options, document);
+    ASSERT_TRUE(gathered.ok()) << gathered.message();
+    EXPECT_EQ(document.formats.size(), pages);
+    ASSERT_EQ(document.missing.size(), 1U);
+    EXPECT_THAT(document.missing[0],
+                HasSubstr(store + ": job optimize-1-" + std::to_string(pages) + ": "));
+    EXPECT_THAT(ToText(document), HasSubstr("this search is left out"));
+  }
+}
+
+TEST(ReportOfFormats, ShowsNoPasswords) {
+  auto folder = LockedTempDir::Create("tilewright-formats-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/formats.db";
+  auto search = optimize::SampleReport();
+  search.score = "./score --labels https://me:secret@host/labels";
+  search.combinations[0].refused = "exit code 1: no https://me:secret@host/labels";
+  ASSERT_NO_FATAL_FAILURE(StoreResults(path, {DumpJson(optimize::StoredReport(search))}));
+  GatherOptions options;
+  options.templates = &BuiltInTemplates();
+  Document document;
+  ASSERT_TRUE(GatherStore(path, options, document).ok());
+  ASSERT_EQ(document.formats.size(), 1U);
+  EXPECT_EQ(document.formats[0].search.score, "./score --labels https://host/labels");
+  EXPECT_THAT(DumpJson(ToJson(document)), Not(HasSubstr("secret")));
+}
+
 }  // namespace
 }  // namespace tilewright::report

@@ -43,7 +43,7 @@ function everything() {
 
 function viewOf(at) {
   if (at.view === 'waiting') {
-    return element('div', {}, element('h1', {}, report.title),
+    return element('div', {}, element('h1', {}, report.title), notesOf(report),
         none(report.live ? 'The job has started and has no trials yet.' : 'There are no trials.'));
   }
   if (at.view === 'network') return networkView(report);

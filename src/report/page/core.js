@@ -23,6 +23,11 @@ function styled(node, properties) {
   return node;
 }
 
+/** Data that the stores lack, as a list; nothing if they lack none. */
+function notesOf(report) {
+  return report.missing.length ? element('ul', {class: 'notes'}, report.missing.map(text => element('li', {}, text))) : null;
+}
+
 const digits = (value, count) =>
     value.toLocaleString('en', {maximumSignificantDigits: count, useGrouping: false});
 

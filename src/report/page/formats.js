@@ -115,7 +115,7 @@ function formatsView(report, i) {
   return element('div', {}, links,
       element('h1', {}, 'Number formats of ' + (page.graph || page.job)),
       element('p', {class: 'sub'}, [page.device, shortTarget(page.target), 'job ' + page.job, page.store].filter(Boolean).join(' · ')),
-      element('p', {}, page.reason + '.'), formatsTiles(page),
+      element('p', {}, page.reason + '.'), notesOf(report), formatsTiles(page),
       element('div', {class: 'grid'},
           card('Time against error', 'Libraries as measured on the search part, and the predicted front; float32 is at 1, without an error', canvas => frontChart(canvas, page), {size: 'two-thirds', plot: 'tall'}),
           card('Where the error comes from', 'Noise power of each site alone, as a share of their sum in the chosen library', noiseMeters(page), {size: 'third'}),

@@ -278,7 +278,7 @@ function overview(report, jobIndex) {
       element('p', {class: 'sub', title: job.target}, [job.device, shortTarget(job.target), job.strategy && 'strategy ' + job.strategy,
         'job ' + job.name, job.store].filter(Boolean).join(' · ')),
       jobTiles(job),
-      report.missing.length ? element('ul', {class: 'notes'}, report.missing.map(text => element('li', {}, text))) : null,
+      notesOf(report),
       element('div', {class: 'grid'},
           progressCard(report, jobIndex),
           networkBestCard(job),
