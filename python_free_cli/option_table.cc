@@ -172,6 +172,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
     {"quantize check", "N", ""},
     {"bound", "BOUND", kCheck},
     {"score", "COMMAND_LINE", kCheck},
+    {"score-depends", "FILE", kCheck},
     {"samples", "N", ""},
     {"passes", "PASSES", ""},
     {"print-after", "PASS", ""},

@@ -123,7 +123,7 @@ class JoinedGraph {
   std::vector<int> values_;
 };
 
-CompileOptions OptionsFor(const char* target) {
+CompileOptions OptionsOn(const char* target) {
   CompileOptions options;
   options.templates = &BuiltInTemplates();
   options.name = "joined";
@@ -133,7 +133,7 @@ CompileOptions OptionsFor(const char* target) {
 
 TEST(JoinedValues, ALayerOfADenseBlockCopiesNothing) {
   for (const char* target : {"llvm -mcpu=skylake-avx512", "llvm -mcpu=core-avx2"}) {
-    const auto plan = MakeCheckedPlan(JoinedGraph(64, 14).DenseBlock(12, 32), OptionsFor(target));
+    const auto plan = MakeCheckedPlan(JoinedGraph(64, 14).DenseBlock(12, 32), OptionsOn(target));
     ASSERT_TRUE(plan.ok()) << target << ": " << plan.status().message();
     for (const PlanStep& step : plan->steps) {
       EXPECT_FALSE(step.copies()) << target;
@@ -145,7 +145,7 @@ TEST(JoinedValues, ALayerOfADenseBlockCopiesNothing) {
 TEST(JoinedValues, ComputeWhatTheReferenceDoes) {
   auto folder = ScopedTempDir::Create("tilewright-joined-test");
   ASSERT_TRUE(folder.ok());
-  CompileOptions options = OptionsFor("native");
+  CompileOptions options = OptionsOn("native");
   options.device = ProbeHostCpu();
   options.check = CheckLevel::kAll;
   const std::string path = folder->path() + "/model.so";
@@ -161,7 +161,7 @@ TEST(JoinedValues, HavePlansHoweverTheyAreJoined) {
   for (const char* target : {"llvm -mcpu=skylake-avx512", "llvm -mcpu=core-avx2", "llvm"}) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
       const auto plan =
-          MakeCheckedPlan(JoinedGraph(16, 2 + seed % 3).AtRandom(seed), OptionsFor(target));
+          MakeCheckedPlan(JoinedGraph(16, 2 + seed % 3).AtRandom(seed), OptionsOn(target));
       ASSERT_TRUE(plan.ok()) << target << ", seed " << seed << ": " << plan.status().message();
     }
   }
