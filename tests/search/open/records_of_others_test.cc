@@ -22,7 +22,7 @@ OpenTask TaskOfBlocks() {
   return *MakeOpenTask(std::move(parts));
 }
 
-Trial TrialOf(const OpenTask& task, std::int64_t index, const std::string& model) {
+Trial TrialAt(const OpenTask& task, std::int64_t index, const std::string& model) {
   Trial trial;
   trial.candidate = {
       {task.workload, task.target()}, {}, task.key, kOpenTaskVersion, task.knobs.At(index)};
@@ -46,8 +46,8 @@ TEST(RecordsOfOthersTest, RecordsOfTheTaskOnOtherDevicesAreAdded) {
   const OpenTask task = TaskOfBlocks();
   const auto job = store->OpenJob("job", "{}", 1);
   ASSERT_TRUE(job.ok());
-  const std::vector<Trial> trials = {TrialOf(task, 0, "this"), TrialOf(task, 1, "other"),
-                                     TrialOf(task, 2, "other")};
+  const std::vector<Trial> trials = {TrialAt(task, 0, "this"), TrialAt(task, 1, "other"),
+                                     TrialAt(task, 2, "other")};
   ASSERT_TRUE(store->Append(job->id, trials, {}).ok());
   ASSERT_TRUE(store->SetFact(task.key, task.text).ok());
 
