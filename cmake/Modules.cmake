@@ -182,10 +182,11 @@ endif()
 # SANITIZED_PARTS: sanitized builds run only so many of the parts (0: none), for modules with hundreds of cases
 # that take the same paths with other sizes. SANITIZED_WITHOUT: cases that sanitized builds leave out, as
 # shell patterns: their time is spent in code that others cover. All cases run if TILEWRIGHT_ALL_SANITIZED
-# is on. TILEWRIGHT_TESTS_ONCE: an optimized build runs only what sanitized builds leave out.
+# is on. TILEWRIGHT_TESTS_ONCE: an optimized build runs only what sanitized builds leave out; BOTH: all,
+# for modules whose code or cases differ in a sanitized build.
 # SHARED: the tests that need third-party data, as GoogleTest patterns.
 function(tw_tests folder)
-  cmake_parse_arguments(ARG "" "PARTS;SANITIZED_PARTS" "DEPS;LIBS;SHARED;SANITIZED_WITHOUT" ${ARGN})
+  cmake_parse_arguments(ARG "BOTH" "PARTS;SANITIZED_PARTS" "DEPS;LIBS;SHARED;SANITIZED_WITHOUT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc)
   # A file with a main of its own is another program.
   list(FILTER sources EXCLUDE REGEX "_main\\.cc$")
@@ -232,7 +233,7 @@ function(tw_tests folder)
       elseif(apart)
         set(choice without ${apart})
       endif()
-    elseif(TILEWRIGHT_TESTS_ONCE AND NOT TILEWRIGHT_SANITIZE AND part LESS_EQUAL ARG_SANITIZED_PARTS)
+    elseif(TILEWRIGHT_TESTS_ONCE AND NOT ARG_BOTH AND NOT TILEWRIGHT_SANITIZE AND part LESS_EQUAL ARG_SANITIZED_PARTS)
       if(NOT apart)
         continue()
       endif()

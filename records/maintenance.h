@@ -23,7 +23,10 @@ struct TaskSummary {
   std::string workload_key, target, device;  ///< device: model
   std::int64_t trials = 0, verified = 0;
   std::int64_t raced = 0;  ///< of the trials: configs measured again in races
-  double best = 0;         ///< least value of the verified trials that are served today; 0: none
+  /// Of the trials: those of lost devices, and repetitions of trials of excluded devices.
+  std::int64_t additional = 0;
+  std::int64_t failed = 0;  ///< trials without a time, but for the additional ones
+  double best = 0;          ///< least value of the verified trials that are served today; 0: none
   std::string graph;  ///< model file of a job that tuned it, as its settings have it; may be empty
   std::map<std::string, std::int64_t> outcomes;
 };

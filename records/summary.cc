@@ -23,7 +23,7 @@ Status SummarizeTasks(const Database& db, StoreSummary& summary) {
           " AND (t.template, t.template_version, t.codegen_version) IN (SELECT * FROM"
           " temp.current) THEN t.value END),"
           " max(CASE WHEN json_valid(j.settings) THEN json_extract(j.settings, '$.graph') END),"
-          " sum(t.attempt > 0)"
+          " sum(t.attempt > 0), sum(t.attempt < 0)"
           " FROM trial t JOIN workload w ON w.id = t.workload JOIN target g ON g.id = t.target"
           " JOIN device d ON d.id = t.device LEFT JOIN job j ON j.id = t.job"
           " GROUP BY t.workload, t.target, t.device, t.outcome ORDER BY 1, 2, 3, 4"));
@@ -44,7 +44,9 @@ Status SummarizeTasks(const Database& db, StoreSummary& summary) {
     task->trials += query.Int(4);
     task->verified += query.Int(5);
     task->raced += query.Int(8);
+    task->additional += query.Int(9);
     const std::int64_t outcome = query.Int(3);
+    if (outcome != 0) task->failed += query.Int(4) - query.Int(9);
     const bool known = outcome >= 0 && outcome <= static_cast<int>(Outcome::kDeviceLost);
     task->outcomes[known ? std::string(OutcomeName(static_cast<Outcome>(outcome))) : "unknown"] +=
         query.Int(4);

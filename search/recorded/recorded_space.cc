@@ -67,9 +67,11 @@ Result<std::vector<std::int64_t>> ParseDigits(std::string_view text) {
 
 /// Parses "<name> <digits> [<values>]".
 Result<RecordedSpace::KeptKnob> ParseKnob(std::string_view text) {
-  const std::vector<std::string> words = Split(text, ' ');
-  if (words.size() != 2 && words.size() != 3) {
-    return InvalidArgument("expected a knob's name, digits and values");
+  std::vector<std::string> words = Split(text, ' ');
+  if (words.size() < 2) return InvalidArgument("expected a knob's name, digits and values");
+  if (words.size() > 3) {  // blanks in values
+    words[2] = std::string(text.substr(words[0].size() + words[1].size() + 2));
+    words.resize(3);
   }
   RecordedSpace::KeptKnob knob;
   knob.name = words[0];

@@ -304,6 +304,7 @@ void Pipeline::StoreRevised(Trial trial) {
     std::erase_if(state->measured,
                   [&point](const Observation& observed) { return observed.point == *point; });
     state->Note(job_.ObservationOf(*point, trial), true, job_.KeptFastest());
+    NoteFailure(trial, state->report);
     --state->report.trials;  // of the search's
   }
   journal_.Append(std::move(trial));

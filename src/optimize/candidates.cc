@@ -43,9 +43,7 @@ Result<Candidates> Candidates::Create(session::CompileRequest request, std::vect
   candidates.split_ = std::move(split);
   candidates.score_ = std::move(score);
   if (candidates.score_.given()) {
-    auto key = candidates.score_.Key();
-    if (!key.ok()) return key.status().WithContext("--score");
-    candidates.score_key_ = *std::move(key);
+    TW_ASSIGN_OR_RETURN(candidates.score_key_, candidates.score_.Key());
   }
   candidates.journal_ = std::move(journal);
   std::vector<Sample> calibration;

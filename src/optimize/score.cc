@@ -51,16 +51,21 @@ Result<std::uint64_t> HashOfFile(const std::string& path, std::uint64_t state) {
   return Mix64(state ^ bytes);
 }
 
-/// Returns the files of a folder, also of folders in it, sorted; of a file itself.
+/// Returns the regular files of a folder, also of folders in it, sorted; of a file itself. Links in
+/// a folder count if they lead to files, and links to folders are not followed.
 Result<std::vector<std::string>> FilesOf(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code failed;
-  if (!fs::is_directory(path, failed)) return std::vector<std::string>{path};
+  if (!fs::exists(path, failed)) return NotFound(path + ": does not exist");
+  if (fs::is_regular_file(path, failed)) return std::vector<std::string>{path};
+  if (!fs::is_directory(path, failed)) {
+    return InvalidArgument(path + ": expected a file or a folder");
+  }
   std::vector<std::string> files;
-  const auto options = fs::directory_options::follow_directory_symlink;
-  for (fs::recursive_directory_iterator it(path, options, failed), end; !failed && it != end;
+  for (fs::recursive_directory_iterator it(path, failed), end; !failed && it != end;
        it.increment(failed)) {
-    if (!it->is_directory(failed)) files.push_back(it->path().string());
+    std::error_code unknown;  // a link that leads nowhere
+    if (it->is_regular_file(unknown)) files.push_back(it->path().string());
   }
   if (failed) return InvalidArgument(path + ": " + failed.message());
   std::ranges::sort(files);
@@ -79,9 +84,9 @@ Result<std::string> ScoreProgram::Key() const {
     TW_ASSIGN_OR_RETURN(state, HashOfFile(path, state));
   }
   for (const std::string& path : depends) {
-    if (!std::filesystem::exists(path, failed)) return NotFound(path + ": does not exist");
-    TW_ASSIGN_OR_RETURN(const auto files, FilesOf(path));
-    for (const std::string& file : files) {
+    const auto files = FilesOf(path);
+    if (!files.ok()) return files.status().WithContext("--score-depends");
+    for (const std::string& file : *files) {
       state = Fnv1a64(file.substr(path.size()) + '\n', state);
       TW_ASSIGN_OR_RETURN(state, HashOfFile(file, state));
     }

@@ -17,9 +17,10 @@ struct ScoreProgram {
 
   bool given() const { return !words.empty(); }
   /// Returns a hash of the words, of the limit, and of the contents of the files among the words
-  /// and of `depends`, of any size. A folder counts with the relative paths of its files.
-  /// Errors: kInvalidArgument for a file that cannot be read; kNotFound if one of `depends` does
-  /// not exist.
+  /// and of `depends`, of any size. A folder counts with the relative paths of its regular
+  /// files.
+  /// Errors: kInvalidArgument for a file that cannot be read, or another kind of thing; kNotFound
+  /// if one of `depends` does not exist.
   Result<std::string> Key() const;
 };
 

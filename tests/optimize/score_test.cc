@@ -113,6 +113,15 @@ TEST_F(ScoreTest, TheKeyDependsOnFilesThatTheProgramReads) {
   EXPECT_EQ(*program.Key(), key);
   fs::rename(labels + "/validation/a.txt", labels + "/validation/b.txt");
   EXPECT_NE(*program.Key(), key);
+  // Links to folders are not followed, and what is no file is not read.
+  const std::string renamed = *program.Key();
+  fs::create_directory_symlink(".", labels + "/loop");
+  fs::create_symlink("nowhere", labels + "/dangling");
+  ASSERT_EQ(::mkfifo((labels + "/pipe").c_str(), 0600), 0);
+  EXPECT_EQ(*program.Key(), renamed);
+  program.depends = {labels + "/pipe"};
+  EXPECT_EQ(program.Key().status().message(),
+            "--score-depends: " + labels + "/pipe: expected a file or a folder");
   program.depends = {labels + "/none"};
   EXPECT_EQ(program.Key().status().code(), StatusCode::kNotFound);
 }

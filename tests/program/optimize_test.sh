@@ -169,7 +169,7 @@ echo 2 >labels/a.txt
 scored 0 labels
 [ "$(wc -l <calls)" -gt "$calls" ] || fail "a changed file left the old scores"
 scored 2 none
-has '--score: none: does not exist' err
+has '--score-depends: none: does not exist' err
 # shellcheck disable=SC2086
 expect 0 compile net.relay --prefer 'seconds,score>=0.8' --records s.db $common -o front.so
 has 'score 0.875' err

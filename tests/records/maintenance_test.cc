@@ -64,6 +64,26 @@ TEST_F(CareTest, MergeLosesNothingAndKeepsWhoMeasuredWhat) {
   EXPECT_EQ(summary->stores.size(), 2U);
 }
 
+// Trials of lost devices, and repetitions of those of excluded ones, are no trials of the search.
+TEST_F(CareTest, TheSummaryTellsTrialsFromOtherMeasurements) {
+  Trial raced = SampleTrial(3, 0.002), lost = SampleTrial(4, 0.003),
+        revised = SampleTrial(5, 0.004);
+  raced.attempt = 1;
+  lost.attempt = -1;
+  lost.outcome = Outcome::kDeviceLost;
+  lost.verified = false;
+  lost.reason = "gone";
+  revised.attempt = -2;
+  Add(Path("a.db"), {SampleTrial(3, 0.002), raced, lost, revised});
+  const auto summary = Summarize(BuiltInTemplates(), Path("a.db"));
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  ASSERT_EQ(summary->tasks.size(), 1U);
+  EXPECT_EQ(summary->tasks[0].trials, 4);
+  EXPECT_EQ(summary->tasks[0].raced, 1);
+  EXPECT_EQ(summary->tasks[0].additional, 2);
+  EXPECT_EQ(summary->tasks[0].failed, 0);
+}
+
 TEST_F(CareTest, MergingAgainChangesNothingAndOrderDoesNotMatter) {
   Add(Path("a.db"), {SampleTrial(3, 0.002)});
   Add(Path("b.db"), {SampleTrial(4, 0.003)}, {{"task", "tell", "{}"}});

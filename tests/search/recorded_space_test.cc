@@ -130,6 +130,9 @@ TEST(RecordedSpaceTest, NamesTheLineThatIsWrong) {
   EXPECT_EQ(RecordedSpace::Parse("# template t 1\n# knob a 0,1 [1]\n").status().message(),
             "line 2: expected a list of as many values as digits");
 
+  const auto blank = RecordedSpace::Parse("# template t 1\n# knob a 0,1 [\"x y\",\"z\"]\n");
+  ASSERT_TRUE(blank.ok()) << blank.status().message();
+  EXPECT_THAT(blank->spaces[0].knobs[0].values, testing::ElementsAre("\"x y\"", "\"z\""));
   EXPECT_EQ(RecordedSpace::Parse("# landscape 1\n0,1,ok\n").status().message(),
             "line 2: expected space,index,outcome,value");
   EXPECT_EQ(RecordedSpace::Parse("# landscape 9\n").status().message(),

@@ -195,6 +195,11 @@ TEST(AdrenoTemplates, AnImageThatExceedsTheTargetsLimitIsRefused) {
         "stage 'pad': no image has room for its 3528 texels with fewer than 84 rows and columns";
     EXPECT_EQ(kernel.status().message(), std::string_view(limit) == "84" ? why : "");
   }
+  for (const char* limit : {"16k", "0", "2097152"}) {
+    const auto target =
+        Target::Parse(std::string("opencl -device=adreno -texture_spatial_limit=") + limit);
+    EXPECT_EQ(entry.refuses(*w, *target), "expected -texture_spatial_limit from 1 to 1048576");
+  }
 }
 
 /// Blocks of 3 x 4 of a result of 8 x 8: AutoTVM pads the result to 9 rows.

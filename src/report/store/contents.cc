@@ -38,10 +38,9 @@ std::string TasksText(const std::vector<const records::TaskSummary*>& tasks,
                            columns);
   const auto add = [&table](const std::string& name, const records::TaskSummary& task,
                             const std::string& best) {
-    const auto ok = task.outcomes.find(std::string(OutcomeName(Outcome::kOk)));
-    const std::int64_t failed = task.trials - (ok == task.outcomes.end() ? 0 : ok->second);
-    table.AddRow({name, std::to_string(task.trials - task.raced), std::to_string(task.raced),
-                  std::to_string(task.verified), std::to_string(failed), best});
+    table.AddRow({name, std::to_string(task.trials - task.raced - task.additional),
+                  std::to_string(task.raced), std::to_string(task.verified),
+                  std::to_string(task.failed), best});
   };
   records::TaskSummary all;
   for (const records::TaskSummary* task : tasks) {
@@ -49,8 +48,9 @@ std::string TasksText(const std::vector<const records::TaskSummary*>& tasks,
         session::ShortValue(MetricOfText(task->target), task->best));
     all.trials += task->trials;
     all.raced += task->raced;
+    all.additional += task->additional;
     all.verified += task->verified;
-    for (const auto& [outcome, count] : task->outcomes) all.outcomes[outcome] += count;
+    all.failed += task->failed;
   }
   if (tasks.size() > 1) add(Counted(std::ssize(tasks), "task"), all, "");
   return table.Take();
@@ -124,6 +124,7 @@ Json StoreContents::ToJson() const {
                             {"trials", task.trials},
                             {"verified", task.verified},
                             {"in_races", task.raced},
+                            {"additional", task.additional},
                             {"metric", metric},
                             {"best_" + metric, task.best},
                             {"outcomes", task.outcomes}});
@@ -154,12 +155,15 @@ std::string StoreContents::ToText(int columns) const {
 }
 
 std::string StoreContents::Totals() const {
-  std::int64_t raced = 0, imports = 0;
-  for (const records::TaskSummary& task : summary.tasks) raced += task.raced;
+  std::int64_t raced = 0, additional = 0, imports = 0;
+  for (const records::TaskSummary& task : summary.tasks) {
+    raced += task.raced;
+    additional += task.additional;
+  }
   for (const records::ImportedSummary& one : imported) imports += one.records;
   std::string text =
       fmt::format("{}, {}{}, {} ({} unfinished), ", Counted(std::ssize(summary.tasks), "task"),
-                  Counted(summary.trials - raced, "trial"),
+                  Counted(summary.trials - raced - additional, "trial"),
                   raced > 0 ? " and " + Counted(raced, "measurement") + " in races" : "",
                   Counted(summary.jobs, "job"), summary.unfinished_jobs);
   if (imports > 0) text += Counted(imports, "imported record") + ", ";

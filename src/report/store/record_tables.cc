@@ -21,9 +21,12 @@ constexpr int kRowsAtOnce = 500;
 // Names of this many imported records are told apart.
 constexpr std::size_t kNamedAtOnce = 5000;
 
+// Targets share tasks, so their numbers of tasks have no sum.
+constexpr std::int64_t kUnknownTasks = -1;
+
 void AddCounts(const records::ImportedSummary& one, records::ImportedSummary& sum) {
   sum.records += one.records;
-  sum.tasks += one.tasks;
+  sum.tasks = kUnknownTasks;
   sum.failed += one.failed;
 }
 
@@ -217,7 +220,8 @@ std::string ImportedText(const std::vector<records::ImportedSummary>& imported,
   table.set_width(columns);
   const auto add = [&table](const std::string& from, const records::ImportedSummary& row) {
     table.AddRow({Printable(from), Printable(row.target), std::to_string(row.records),
-                  std::to_string(row.tasks), std::to_string(row.failed)});
+                  row.tasks == kUnknownTasks ? "" : std::to_string(row.tasks),
+                  std::to_string(row.failed)});
   };
   for (const records::ImportedSummary& row : shown) add(ImportedFrom(row.package, row.file), row);
   if (shown.size() > 1) add("all", all);

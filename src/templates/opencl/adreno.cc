@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "src/base/math.h"
 #include "src/base/strings.h"
@@ -16,11 +17,16 @@ namespace {
 
 constexpr std::array kTexelKnobs = {"tile_fc", "tile_y", "tile_x"};
 
-/// Limit of the rows and of the columns of an image, in texels.
-std::int64_t ImageLimitOf(const Target& target) {
-  constexpr std::int64_t kUsual = 16384;
-  const auto number = ParseInt64(target.Option("texture_spatial_limit"));
-  return number.ok() && *number > 0 ? *number : kUsual;
+constexpr const char* kLimitExpected = "expected -texture_spatial_limit from 1 to 1048576";
+
+/// Limit of the rows and of the columns of an image, in texels; nullopt for an option that is none.
+std::optional<std::int64_t> ImageLimitOf(const Target& target) {
+  constexpr std::int64_t kUsual = 16384, kMax = 1 << 20;
+  const std::string option = target.Option("texture_spatial_limit");
+  if (option.empty()) return kUsual;
+  const auto number = ParseInt64(option);
+  if (!number.ok() || *number < 1 || *number > kMax) return std::nullopt;
+  return *number;
 }
 
 }  // namespace
@@ -33,6 +39,7 @@ std::string RefusesConvForAdreno(const Workload& w, const Target& target, bool d
   } else if (w.op != OpKind::kConv2d || w.groups != 1) {
     return "only convolutions of one group";
   }
+  if (!ImageLimitOf(target)) return kLimitExpected;
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
   if (!IsFloat32(w) && !IsFloat16(w)) return "only float32, or float16 summed in float32";
   return "";
@@ -56,7 +63,9 @@ void VectorizeTexel(Schedule& s, StageId stage, LoopId channel) {
 void StoreInImage(Schedule& s, StageId stage, const Target& target) {
   if (!s.status().ok()) return;
   const std::vector<std::int64_t>& shape = s.stage(stage).op.output->shape;
-  const std::int64_t limit = ImageLimitOf(target), texels = Product(shape) / kTexelChannels;
+  const std::optional<std::int64_t> limit_option = ImageLimitOf(target);
+  if (!limit_option) return s.Refuse(kLimitExpected);
+  const std::int64_t limit = *limit_option, texels = Product(shape) / kTexelChannels;
   const LoopId channel = s.Leaves(stage).back();
   VectorizeTexel(s, stage, channel);
   for (const std::size_t rows : {shape.size() - 2, std::size_t{2}, std::size_t{1}}) {
