@@ -1,4 +1,4 @@
-// fusion_bench [--threads N] [--seconds N] FILE.onnx...: the time of each group of operators that
+// fusion_bench [--threads N] [--seconds N] FILE...: the time of each group of operators that
 // the compiler fuses, against the time of its operators as kernels of their own. Both libraries run
 // in turns; times of operators are the minimum. A group is taken apart by making the values inside
 // of it outputs of the network. Prints a row of a Markdown table for each network, and a line for
@@ -7,29 +7,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "src/base/files/file.h"
+#include "bench/network_rows.h"
 #include "src/base/files/locked_temp_dir.h"
-#include "src/compiler/compile.h"
 #include "src/graph/partition/partition.h"
-#include "src/graph/quantize/quality.h"
 #include "src/optimize/race.h"
-#include "src/session/target.h"
-#include "src/templates/device.h"
-#include "src/templates/registry.h"
 
 namespace tilewright {
 namespace {
-
-struct Arguments {
-  int threads = 1;
-  double seconds = 10;
-  std::vector<std::string> files;
-};
 
 /// Returns the values inside of groups of several operators: after an anchor, or after every
 /// operator of a group without one.
@@ -65,19 +53,9 @@ double SumOf(const PartitionedGraph& network, const FusedGroup& group,
   return sum;
 }
 
-Status Measure(const Arguments& arguments, const std::string& file,
-               const TemplateRegistry& templates) {
-  TW_ASSIGN_OR_RETURN(const auto bytes, ReadFile(file));
-  const std::string name = file.substr(file.rfind('/') + 1);
-  TW_ASSIGN_OR_RETURN(auto source, ImportOnnx(bytes, "network"));
-  SeedConstants(source, name.starts_with("light") ? SeedRule::kAllFloat : SeedRule::kMissing);
-  CompileOptions options;
-  options.templates = &templates;
-  options.build_threads = 2;
-  TW_ASSIGN_OR_RETURN(options.target, session::ParseTarget("native", arguments.threads));
-  TW_ASSIGN_OR_RETURN(options.device, DeviceFor(options.target));
-  const auto inputs = quantize::SyntheticSamples(source, 1);
-  TW_ASSIGN_OR_RETURN(const auto network, Partition(source.Clone(), options.target, false));
+Status Measure(const NetworkArguments& arguments, BenchNetwork&& source) {
+  TW_ASSIGN_OR_RETURN(const auto network,
+                      Partition(source.graph.Clone(), source.options.target, false));
   TW_ASSIGN_OR_RETURN(const auto folder, LockedTempDir::Create("tilewright-fusion"));
   Graph apart = network.graph.Clone();
   std::vector<int> outputs = apart.outputs();
@@ -85,14 +63,14 @@ Status Measure(const Arguments& arguments, const std::string& file,
     if (std::ranges::find(outputs, value) == outputs.end()) outputs.push_back(value);
   }
   apart.SetOutputs(std::move(outputs));
-  TW_RETURN_IF_ERROR(Compile(std::move(source), options, folder.path() + "/fused.so"));
-  TW_RETURN_IF_ERROR(Compile(std::move(apart), options, folder.path() + "/apart.so"));
+  TW_RETURN_IF_ERROR(Compile(std::move(source.graph), source.options, folder.path() + "/fused.so"));
+  TW_RETURN_IF_ERROR(Compile(std::move(apart), source.options, folder.path() + "/apart.so"));
   TW_ASSIGN_OR_RETURN(const auto first, ModelLibrary::Open(folder.path() + "/fused.so"));
   TW_ASSIGN_OR_RETURN(const auto second, ModelLibrary::Open(folder.path() + "/apart.so"));
   const ModelLibrary* const libraries[] = {&first, &second};
   optimize::RaceLimits limits;
   limits.seconds = arguments.seconds;
-  TW_ASSIGN_OR_RETURN(const auto seconds, OperatorSeconds(libraries, inputs[0], limits));
+  TW_ASSIGN_OR_RETURN(const auto seconds, OperatorSeconds(libraries, source.inputs, limits));
   const auto fused_named = SecondsByName(first, seconds[0]);
   const auto apart_named = SecondsByName(second, seconds[1]);
   int groups = 0, better = 0;
@@ -113,45 +91,21 @@ Status Measure(const Arguments& arguments, const std::string& file,
     lines += fmt::format("{}: {:.1f} us fused, {:.1f} us apart\n",
                          network.graph.node(group.output).name, 1e6 * together, 1e6 * separate);
   }
-  fmt::print("| {} | {} | {:.2f} | {:.2f} | {:.2f} | {} | {:.1f} % |\n", name, groups,
+  fmt::print("| {} | {} | {:.2f} | {:.2f} | {:.2f} | {} | {:.1f} % |\n", source.name, groups,
              1e3 * fused_sum, 1e3 * apart_sum, apart_sum / fused_sum, better, 100 * gain / total);
   fmt::print(stderr, "{}", lines);
-  std::fflush(stdout);
   return {};
-}
-
-int Main(int count, char** texts) {
-  Arguments arguments;
-  for (int i = 1; i < count; ++i) {
-    const std::string text = texts[i];
-    const bool has_value = i + 1 < count;
-    if (text == "--threads" && has_value) {
-      arguments.threads = std::atoi(texts[++i]);
-    } else if (text == "--seconds" && has_value) {
-      arguments.seconds = std::atof(texts[++i]);
-    } else {
-      arguments.files.push_back(text);
-    }
-  }
-  if (arguments.files.empty()) {
-    fmt::print(stderr, "usage: fusion_bench [--threads N] [--seconds N] FILE.onnx...\n");
-    return 2;
-  }
-  fmt::print(
-      "| network | fused groups | fused, ms | apart, ms | ratio | faster apart | gain of those |\n"
-      "|---|---|---|---|---|---|---|\n");
-  const TemplateRegistry templates = TemplateRegistry::BuiltIn();
-  int failures = 0;
-  for (const std::string& file : arguments.files) {
-    const Status status = Measure(arguments, file, templates);
-    if (status.ok()) continue;
-    fmt::print("| {} | {} |\n", file, status.message());
-    ++failures;
-  }
-  return failures == 0 ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace tilewright
 
-int main(int count, char** texts) { return tilewright::Main(count, texts); }
+int main(int count, char** texts) {
+  using namespace tilewright;
+  return MeasureNetworks(
+      count, texts, {.threads = 1, .seconds = 10},
+      "fusion_bench [--threads N] [--seconds N] FILE...",
+      "| network | fused groups | fused, ms | apart, ms | ratio | faster apart | gain of those |\n"
+      "|---|---|---|---|---|---|---|\n",
+      &Measure);
+}

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/network_rows.h"
 #include "src/base/clock.h"
 #include "src/graph/quantize/quality.h"
 #include "src/models/models.h"
@@ -62,7 +63,6 @@ void PrintRow(const std::string& network, const optimize::SearchReport& report, 
              chosen.held_out ? fmt::format("{:.1f}", chosen.held_out->SqnrDb()) : "-",
              TimeAndError(UniformOf(report, Format::kBFloat16)),
              TimeAndError(UniformOf(report, Format::kInt8)), seconds / 60);
-  std::fflush(stdout);
 }
 
 Status Search(const Arguments& arguments, const std::string& network,
@@ -129,14 +129,9 @@ int Main(int count, char** texts) {
       "predicted dB | search part dB | held-out dB | all bfloat16 | all int8 | minutes |\n"
       "|---|---|---|---|---|---|---|---|---|---|---|\n");
   const TemplateRegistry templates = TemplateRegistry::BuiltIn();
-  int failures = 0;
-  for (const std::string& network : arguments.networks) {
-    const Status status = Search(arguments, network, templates);
-    if (status.ok()) continue;
-    fmt::print("| {} | {} |\n", network, status.message());
-    ++failures;
-  }
-  return failures == 0 ? 0 : 1;
+  return PrintNetworkRows(arguments.networks, [&](const std::string& network) {
+    return Search(arguments, network, templates);
+  });
 }
 
 }  // namespace

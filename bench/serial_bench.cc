@@ -7,30 +7,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "src/base/files/file.h"
+#include "bench/network_rows.h"
 #include "src/base/files/locked_temp_dir.h"
-#include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"
-#include "src/graph/quantize/quality.h"
 #include "src/ir/visit.h"
 #include "src/optimize/race.h"
-#include "src/session/target.h"
-#include "src/templates/device.h"
-#include "src/templates/registry.h"
 
 namespace tilewright {
 namespace {
-
-struct Arguments {
-  int threads = 2;
-  double seconds = 5;
-  std::vector<std::string> files;
-};
 
 Stmt Serial(const Stmt& stmt) {
   std::vector<Stmt> body;
@@ -57,24 +45,12 @@ void MakeSerial(Plan& plan, const std::set<std::string>& results) {
   plan.kernels = std::move(kernels);
 }
 
-Status Measure(const Arguments& arguments, const std::string& file,
-               const TemplateRegistry& templates) {
-  TW_ASSIGN_OR_RETURN(const auto text, ReadFile(file));
-  const std::string name = file.substr(file.rfind('/') + 1);
-  TW_ASSIGN_OR_RETURN(auto source, file.ends_with(".onnx") ? ImportOnnx(text, "network")
-                                                           : ImportRelay(text, "network"));
-  SeedConstants(source, name.starts_with("light") ? SeedRule::kAllFloat : SeedRule::kMissing);
-  CompileOptions options;
-  options.templates = &templates;
-  options.build_threads = 2;
-  TW_ASSIGN_OR_RETURN(options.target, session::ParseTarget("native", arguments.threads));
-  TW_ASSIGN_OR_RETURN(options.device, DeviceFor(options.target));
-  const auto inputs = quantize::SyntheticSamples(source, 1);
+Status Measure(const NetworkArguments& arguments, BenchNetwork&& source) {
   TW_ASSIGN_OR_RETURN(const auto folder, LockedTempDir::Create("tilewright-serial"));
   std::set<std::string> serial;
   const auto library = [&](const std::string& path) -> Result<ModelLibrary> {
-    options.change_plan = [&serial](Plan& plan) { MakeSerial(plan, serial); };
-    TW_RETURN_IF_ERROR(Compile(source.Clone(), options, path));
+    source.options.change_plan = [&serial](Plan& plan) { MakeSerial(plan, serial); };
+    TW_RETURN_IF_ERROR(Compile(source.graph.Clone(), source.options, path));
     return ModelLibrary::Open(path);
   };
   TW_ASSIGN_OR_RETURN(const auto all, library(folder.path() + "/all.so"));
@@ -84,7 +60,7 @@ Status Measure(const Arguments& arguments, const std::string& file,
   optimize::RaceLimits limits;
   limits.seconds = arguments.seconds;
   limits.max_rounds = 1000000;
-  TW_ASSIGN_OR_RETURN(const auto seconds, OperatorSeconds(libraries, inputs[0], limits));
+  TW_ASSIGN_OR_RETURN(const auto seconds, OperatorSeconds(libraries, source.inputs, limits));
   double shared_sum = 0, alone_sum = 0, best_sum = 0;
   serial.clear();
   for (std::size_t i = 0; i < seconds[0].size(); ++i) {
@@ -96,46 +72,22 @@ Status Measure(const Arguments& arguments, const std::string& file,
   }
   TW_ASSIGN_OR_RETURN(const auto chosen, library(folder.path() + "/chosen.so"));
   const ModelLibrary* const racers[] = {&all, &chosen};
-  TW_ASSIGN_OR_RETURN(const auto race, optimize::Race(racers, inputs[0], limits));
-  fmt::print("| {} | {} | {:.2f} | {} | {:.3f} | {:.3f} +- {:.3f} |\n", name, seconds[0].size(),
-             alone_sum / shared_sum, serial.size(), best_sum / shared_sum, race[1].ratio,
-             race[1].spread);
-  std::fflush(stdout);
+  TW_ASSIGN_OR_RETURN(const auto race, optimize::Race(racers, source.inputs, limits));
+  fmt::print("| {} | {} | {:.2f} | {} | {:.3f} | {:.3f} +- {:.3f} |\n", source.name,
+             seconds[0].size(), alone_sum / shared_sum, serial.size(), best_sum / shared_sum,
+             race[1].ratio, race[1].spread);
   return {};
-}
-
-int Main(int count, char** texts) {
-  Arguments arguments;
-  for (int i = 1; i < count; ++i) {
-    const std::string text = texts[i];
-    const bool has_value = i + 1 < count;
-    if (text == "--threads" && has_value) {
-      arguments.threads = std::atoi(texts[++i]);
-    } else if (text == "--seconds" && has_value) {
-      arguments.seconds = std::atof(texts[++i]);
-    } else {
-      arguments.files.push_back(text);
-    }
-  }
-  if (arguments.files.empty()) {
-    fmt::print(stderr, "usage: serial_bench [--threads N] [--seconds N] FILE...\n");
-    return 2;
-  }
-  fmt::print(
-      "| network | operators | gain of the threads (sums) | faster alone | predicted | race |\n"
-      "|---|---|---|---|---|---|\n");
-  const TemplateRegistry templates = TemplateRegistry::BuiltIn();
-  int failures = 0;
-  for (const std::string& file : arguments.files) {
-    const Status status = Measure(arguments, file, templates);
-    if (status.ok()) continue;
-    fmt::print("| {} | {} |\n", file, status.message());
-    ++failures;
-  }
-  return failures == 0 ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace tilewright
 
-int main(int count, char** texts) { return tilewright::Main(count, texts); }
+int main(int count, char** texts) {
+  using namespace tilewright;
+  return MeasureNetworks(
+      count, texts, {.threads = 2, .seconds = 5},
+      "serial_bench [--threads N] [--seconds N] FILE...",
+      "| network | operators | gain of the threads (sums) | faster alone | predicted | race |\n"
+      "|---|---|---|---|---|---|\n",
+      &Measure);
+}
