@@ -114,15 +114,15 @@ LoopId TileTexels(Schedule& s, StageId result, const Config& config) {
 }
 
 std::vector<std::pair<std::string, KnobValue>> DefaultTexelTiles(const ConvShape& s) {
-  constexpr std::int64_t kVirtual = 5, kMostVirtual = 8, kChannels = 64, kItems = 16,
-                         kMostItems = 512;
+  constexpr std::int64_t kVirtual = 5, kMaxVirtual = 8, kChannels = 64, kItems = 16,
+                         kMaxItems = 512;
   const std::int64_t texels = CeilDiv(s.k, kTexelChannels);
   const std::int64_t rows = AdrenoExtent(s.oh), columns = AdrenoExtent(s.ow);
   const std::int64_t vy = LargestDivisor(rows, kVirtual);
-  const std::int64_t vx = LargestDivisor(columns, std::min(kVirtual, kMostVirtual / vy));
+  const std::int64_t vx = LargestDivisor(columns, std::min(kVirtual, kMaxVirtual / vy));
   const std::int64_t tf = LargestDivisor(texels, kChannels);
-  const std::int64_t ty = LargestDivisor(rows / vy, std::min(kItems, kMostItems / tf));
-  const std::int64_t tx = LargestDivisor(columns / vx, std::min(kItems, kMostItems / (tf * ty)));
+  const std::int64_t ty = LargestDivisor(rows / vy, std::min(kItems, kMaxItems / tf));
+  const std::int64_t tx = LargestDivisor(columns / vx, std::min(kItems, kMaxItems / (tf * ty)));
   const auto split = [](std::int64_t extent, std::int64_t threads, std::int64_t items) {
     return KnobValue{std::vector<std::int64_t>{extent / threads / items, threads, items}};
   };

@@ -78,17 +78,23 @@ Result<Config> DirectDefault(const Workload& w, const Target& target) {
   return LocateValues(space, std::move(values));
 }
 
+/// Copies the operands to images and cuts the result. Returns the stage of the sum, within the loop
+/// over work-items.
+StageId ScheduleTexels(Schedule& s, const Target& target, const Config& config) {
+  const AnchorStages stages = PrepareStages(s);
+  CopyToImage(s, stages.has_pad ? "pad" : "data", stages.sum, target);
+  CopyToImage(s, "weight", stages.sum, target);
+  s.ComputeAt(stages.sum, stages.result, TileTexels(s, stages.result, config));
+  return stages.sum;
+}
+
 Result<Kernel> ApplyDirect(const Workload& w, const Epilogue& epilogue, const Target& target,
                            const Config& config) {
   TW_ASSIGN_OR_RETURN(const auto shape, ConvShapeOf(w));
   const KernelLayouts layouts = TexelLayouts(w, shape);
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
-  const AnchorStages stages = PrepareStages(s);
-  const StageId sum = stages.sum;
-  CopyToImage(s, stages.has_pad ? "pad" : "data", sum, target);
-  CopyToImage(s, "weight", sum, target);
-  s.ComputeAt(sum, stages.result, TileTexels(s, stages.result, config));
+  const StageId sum = ScheduleTexels(s, target, config);
   LoopId texel = s.ReductionAxis(sum, 0), channel;
   const LoopId ky = s.ReductionAxis(sum, 1), kx = s.ReductionAxis(sum, 2);
   if (shape.c % kTexelChannels == 0) {
@@ -132,11 +138,7 @@ Result<Kernel> ApplyDepthwise(const Workload& w, const Epilogue& epilogue, const
   const KernelLayouts layouts = TexelLayouts(w, shape);
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue, layouts));
   Schedule s(std::move(compute));
-  const AnchorStages stages = PrepareStages(s);
-  const StageId sum = stages.sum;
-  CopyToImage(s, stages.has_pad ? "pad" : "data", sum, target);
-  CopyToImage(s, "weight", sum, target);
-  s.ComputeAt(sum, stages.result, TileTexels(s, stages.result, config));
+  const StageId sum = ScheduleTexels(s, target, config);
   const auto y = s.SplitBy(sum, s.ReductionAxis(sum, 0), config.Factors("tile_ry"));
   const auto x = s.SplitBy(sum, s.ReductionAxis(sum, 1), config.Factors("tile_rx"));
   s.Reorder(sum, {y[0], x[0], y[1], x[1], s.SpatialAxis(sum, 0), s.SpatialAxis(sum, 1),

@@ -129,14 +129,7 @@ void ScheduleProducts(Schedule& s, StageId products, StageId sum, const Config& 
 }
 
 void ScheduleResult(Schedule& s, std::int64_t m) {
-  const StageId result = InlineIntoResult(s);
-  const auto [row, i] = s.Split(result, s.SpatialAxis(result, 2), m);
-  const auto [col, j] = s.Split(result, s.SpatialAxis(result, 3), m);
-  const LoopId image = s.SpatialAxis(result, 0), texel = s.SpatialAxis(result, 1);
-  s.Reorder(result, {image, texel, row, col, i, j});
-  const LoopId item = SpreadOverThreads(s, result, {image, texel, row, col}, kTransformItems);
-  s.Unroll(result, i);
-  s.Unroll(result, j);
+  const auto [result, item] = TileWinogradResult(s, m, kTransformItems);
   s.Vectorize(result, s.SpatialAxis(result, 4));
   KeepTexels(s, s.Stage("tile"), result, item);
   KeepTexels(s, s.Stage("columns"), result, item);
