@@ -6,7 +6,6 @@
 
 #include "src/ir/simplify.h"
 #include "src/ir/visit.h"
-#include "src/schedule/launch.h"
 
 namespace tilewright {
 namespace {
@@ -27,10 +26,7 @@ bool WritesTexel(const StmtNode& loop) {
       loop.extent != kTexelElements || loop.body[0]->kind != StmtKind::kStore) {
     return false;
   }
-  const StmtNode& store = *loop.body[0];
-  if (store.indices.empty() || !store.indices.back().Same(loop.var)) return false;
-  return std::none_of(store.indices.begin(), store.indices.end() - 1,
-                      [&](const Expr& index) { return Contains(index, loop.var); });
+  return IsWholeTexel(loop.body[0]->indices, loop.var);
 }
 
 /// Finds the stores of texels. Errors: kInvalidArgument for a marked loop that
@@ -102,19 +98,17 @@ class BoundsGuard {
     for (const Stmt& part : stmt->body) body.push_back(Guard(part));
     Stmt guarded = body.empty() ? stmt : WithBody(stmt, std::move(body));
     guarded = MapOwnExprs(guarded, [&](const Expr& expr) { return GuardLoads(expr); });
-    const WorkspaceImage* image = stmt->kind == StmtKind::kStore ? Find(stmt->buffer) : nullptr;
+    const WorkspaceImage* image =
+        stmt->kind == StmtKind::kStore ? ImageOfBuffer(images_, *stmt->buffer) : nullptr;
     if (image == nullptr) return guarded;
     return MakeStore(guarded->buffer, Inside(*image, guarded->indices), guarded->value);
   }
 
  private:
-  const WorkspaceImage* Find(const Buffer& buffer) const {
-    const auto found = std::ranges::find(images_, buffer, &WorkspaceImage::buffer);
-    return found == images_.end() ? nullptr : &*found;
-  }
   Expr GuardLoads(const Expr& expr) {
     return Rewrite(expr, [&](const Expr& node) -> Expr {
-      const WorkspaceImage* image = node->kind == ExprKind::kLoad ? Find(node->buffer) : nullptr;
+      const WorkspaceImage* image =
+          node->kind == ExprKind::kLoad ? ImageOfBuffer(images_, *node->buffer) : nullptr;
       if (image == nullptr) return {};
       return MakeLoad(node->buffer, Inside(*image, node->args));
     });
@@ -142,13 +136,13 @@ class BoundsGuard {
 
 }  // namespace
 
-Result<std::vector<WorkspaceImage>> WorkspaceImagesOf(const Program& program) {
+Result<std::vector<WorkspaceImage>> WorkspaceImagesOf(const Program& program,
+                                                      const LaunchPlan& plan) {
   std::vector<ImageMark> marks;
   std::vector<WorkspaceImage> images;
   if (!program.body) return images;
   TW_RETURN_IF_ERROR(FindMarks(program.body, marks));
   if (marks.empty()) return images;
-  const LaunchPlan plan = PlanLaunches(program);
   auto argument = static_cast<std::int64_t>(program.parameters.size());
   for (const Buffer& buffer : plan.workspace) {
     const auto mark = std::ranges::find_if(
@@ -176,6 +170,19 @@ Result<std::vector<WorkspaceImage>> WorkspaceImagesOf(const Program& program) {
     }
   }
   return images;
+}
+
+const WorkspaceImage* ImageOfBuffer(const std::vector<WorkspaceImage>& images,
+                                    const BufferNode& buffer) {
+  const auto found = std::ranges::find_if(
+      images, [&](const WorkspaceImage& image) { return image.buffer.get() == &buffer; });
+  return found == images.end() ? nullptr : &*found;
+}
+
+bool IsWholeTexel(const std::vector<Expr>& indices, const Expr& lane) {
+  return !indices.empty() && indices.back().Same(lane) &&
+         std::none_of(indices.begin(), indices.end() - 1,
+                      [&](const Expr& index) { return Contains(index, lane); });
 }
 
 TexelPlace TexelOf(const WorkspaceImage& image, const std::vector<Expr>& indices) {

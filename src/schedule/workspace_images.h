@@ -5,6 +5,7 @@
 
 #include "src/base/status.h"
 #include "src/ir/stmt.h"
+#include "src/schedule/launch.h"
 
 namespace tilewright {
 
@@ -29,11 +30,20 @@ struct WorkspaceImage {
   std::int64_t width = 0, height = 0;  ///< in texels
 };
 
-/// Returns the images of a program, in the order of the workspace.
+/// Returns the images of a program, in the order of the workspace. plan: its launches.
 /// Errors: kInvalidArgument if a buffer with the attribute is no workspace of
 /// float32 or float16 in texels, is also written otherwise, or is read by a
 /// launch that writes it.
-Result<std::vector<WorkspaceImage>> WorkspaceImagesOf(const Program& program);
+Result<std::vector<WorkspaceImage>> WorkspaceImagesOf(const Program& program,
+                                                      const LaunchPlan& plan);
+
+/// Returns the image of a buffer; null if it is none.
+const WorkspaceImage* ImageOfBuffer(const std::vector<WorkspaceImage>& images,
+                                    const BufferNode& buffer);
+
+/// Returns true if a loop of 4 iterations over this variable accesses the elements of one texel, in
+/// order.
+bool IsWholeTexel(const std::vector<Expr>& indices, const Expr& lane);
 
 /// Row and column of a texel.
 struct TexelPlace {

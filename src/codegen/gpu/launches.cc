@@ -111,8 +111,8 @@ Status EmitLaunches(const Program& program, const Target& target, llvm::Module& 
   if (!program.body) return InvalidArgument(program.name + ": no body");
   TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   TW_RETURN_IF_ERROR(CheckCapability(program.body, capability).WithContext(program.name));
-  TW_ASSIGN_OR_RETURN(const auto images, WorkspaceImagesOf(program));
   const LaunchPlan plan = PlanLaunches(program);
+  TW_ASSIGN_OR_RETURN(const auto images, WorkspaceImagesOf(program, plan));
   Program part = program;
   part.parameters.insert(part.parameters.end(), plan.workspace.begin(), plan.workspace.end());
   part.output_count += static_cast<int>(plan.workspace.size());

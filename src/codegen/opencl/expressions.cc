@@ -226,12 +226,6 @@ std::string KernelWriter::Pointer(const BufferNode& buffer, bool writes) {
   return std::string("(") + space + (writes ? "" : "const ") + "half*)" + name;
 }
 
-const WorkspaceImage* KernelWriter::ImageOf(const BufferNode& buffer) const {
-  const auto found = std::ranges::find_if(
-      images_, [&](const WorkspaceImage& image) { return image.buffer.get() == &buffer; });
-  return found == images_.end() ? nullptr : &*found;
-}
-
 std::string KernelWriter::TexelCoordinates(const WorkspaceImage& image,
                                            const std::vector<Expr>& indices) {
   const TexelPlace place = TexelOf(image, indices);

@@ -88,7 +88,9 @@ class KernelWriter {
   /// Returns the buffer as the type that vload_half and vload4 take.
   std::string Pointer(const BufferNode& buffer, bool writes = false);
   /// Returns the image of a buffer; null if it is none.
-  const WorkspaceImage* ImageOf(const BufferNode& buffer) const;
+  const WorkspaceImage* ImageOf(const BufferNode& buffer) const {
+    return ImageOfBuffer(images_, buffer);
+  }
   /// Returns the read of the texel of an element, a float4.
   std::string Texel(const WorkspaceImage& image, const std::vector<Expr>& indices);
   /// Returns the coordinates of the texel, an int2.
@@ -111,8 +113,6 @@ class KernelWriter {
   std::optional<std::string> VectorCast(const Expr& expr);
   /// Returns the four elements of a vector, each computed by itself.
   std::string VectorOfElements(const Expr& expr);
-  /// True for an access to all elements of a texel, in order.
-  bool IsWholeTexel(const std::vector<Expr>& indices) const;
   void WriteTexel(const WorkspaceImage& image, const StmtNode& store);
 
   void Fail(Status status) {

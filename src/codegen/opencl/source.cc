@@ -24,9 +24,9 @@ struct Text {
 
 Status PrintProgram(const Program& program, DefinedFunctions& defined, Text& out) {
   if (!program.body) return InvalidArgument(program.name + ": no body");
-  TW_ASSIGN_OR_RETURN(const auto images, WorkspaceImagesOf(program));
-  out.images += ImageLines(program, images);
   const LaunchPlan plan = PlanLaunches(program);
+  TW_ASSIGN_OR_RETURN(const auto images, WorkspaceImagesOf(program, plan));
+  out.images += ImageLines(program, images);
   Program part = program;
   part.parameters.insert(part.parameters.end(), plan.workspace.begin(), plan.workspace.end());
   part.output_count += static_cast<int>(plan.workspace.size());

@@ -11,12 +11,6 @@ namespace tilewright::opencl {
 
 bool KernelWriter::DependsOnLane(const Expr& expr) const { return Contains(expr, lane_); }
 
-bool KernelWriter::IsWholeTexel(const std::vector<Expr>& indices) const {
-  return lanes_ == kTexelElements && indices.back().Same(lane_) &&
-         std::none_of(indices.begin(), indices.end() - 1,
-                      [&](const Expr& index) { return DependsOnLane(index); });
-}
-
 std::optional<KernelWriter::LaneAccess> KernelWriter::AccessOf(const BufferNode& buffer,
                                                                const std::vector<Expr>& indices) {
   const LinearForm form = LinearForm::Of(FlatIndex(buffer, indices), ranges_);
@@ -40,7 +34,7 @@ std::optional<KernelWriter::LaneAccess> KernelWriter::AccessOf(const BufferNode&
 std::optional<std::string> KernelWriter::VectorLoad(const ExprNode& load, bool bits) {
   const BufferNode& buffer = *load.buffer;
   if (const WorkspaceImage* image = ImageOf(buffer)) {
-    if (bits || !IsWholeTexel(load.args)) return std::nullopt;
+    if (bits || lanes_ != kTexelElements || !IsWholeTexel(load.args, lane_)) return std::nullopt;
     return Texel(*image, load.args);
   }
   const auto access = AccessOf(buffer, load.args);
