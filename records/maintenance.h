@@ -29,6 +29,9 @@ struct TaskSummary {
   double best = 0;          ///< least value of the verified trials that are served today; 0: none
   std::string graph;  ///< model file of a job that tuned it, as its settings have it; may be empty
   std::map<std::string, std::int64_t> outcomes;
+
+  /// Returns the number of trials of searches, as `tune` counts them.
+  std::int64_t searched() const { return trials - raced - additional; }
 };
 struct StoreSummary {
   std::vector<TaskSummary> tasks;  ///< by workload, target, device

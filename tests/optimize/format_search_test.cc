@@ -364,7 +364,7 @@ TEST_F(FormatSearchTest, Float32IsScoredBeforeAnythingElse) {
   EXPECT_EQ(Steps("calibration/") + Steps("time/"), 0);
 }
 
-// What is known of the held-out outputs decides nothing before the end.
+// The held-out outputs decide nothing before the end.
 TEST_F(FormatSearchTest, TheLimitOfTheNoiseIsThatOfTheSearchPart) {
   const Bound bound = *ParseBound("max_error<=0.01");
   const auto limit = [&](float factor) {

@@ -38,9 +38,8 @@ std::string TasksText(const std::vector<const records::TaskSummary*>& tasks,
                            columns);
   const auto add = [&table](const std::string& name, const records::TaskSummary& task,
                             const std::string& best) {
-    table.AddRow({name, std::to_string(task.trials - task.raced - task.additional),
-                  std::to_string(task.raced), std::to_string(task.verified),
-                  std::to_string(task.failed), best});
+    table.AddRow({name, std::to_string(task.searched()), std::to_string(task.raced),
+                  std::to_string(task.verified), std::to_string(task.failed), best});
   };
   records::TaskSummary all;
   for (const records::TaskSummary* task : tasks) {
@@ -155,15 +154,15 @@ std::string StoreContents::ToText(int columns) const {
 }
 
 std::string StoreContents::Totals() const {
-  std::int64_t raced = 0, additional = 0, imports = 0;
+  std::int64_t searched = 0, raced = 0, imports = 0;
   for (const records::TaskSummary& task : summary.tasks) {
+    searched += task.searched();
     raced += task.raced;
-    additional += task.additional;
   }
   for (const records::ImportedSummary& one : imported) imports += one.records;
   std::string text =
       fmt::format("{}, {}{}, {} ({} unfinished), ", Counted(std::ssize(summary.tasks), "task"),
-                  Counted(summary.trials - raced - additional, "trial"),
+                  Counted(searched, "trial"),
                   raced > 0 ? " and " + Counted(raced, "measurement") + " in races" : "",
                   Counted(summary.jobs, "job"), summary.unfinished_jobs);
   if (imports > 0) text += Counted(imports, "imported record") + ", ";
