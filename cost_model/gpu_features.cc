@@ -346,8 +346,8 @@ void PutCopies(const Launch& launch, FeatureSink& sink) {
   }
 }
 
-void PutOthers(const std::vector<Launch>& launches, const MultiprocessorLimits& limits,
-               FeatureSink& sink) {
+void PutGpuOthers(const std::vector<Launch>& launches, const MultiprocessorLimits& limits,
+                  FeatureSink& sink) {
   double all = 0, ops = 0, bytes = 0;
   for (std::size_t i = 0; i < launches.size(); ++i) {
     all += launches[i].ops;
@@ -362,8 +362,8 @@ void PutOthers(const std::vector<Launch>& launches, const MultiprocessorLimits& 
   sink.Put("other.sector_bytes", Log2Plus1(bytes));
 }
 
-void Extract(const LoopSummary& summary, const MultiprocessorLimits& limits, const Config& config,
-             FeatureSink& sink) {
+void ExtractGpu(const LoopSummary& summary, const MultiprocessorLimits& limits,
+                const Config& config, FeatureSink& sink) {
   static const SummaryStage kEmpty;
   std::vector<Launch> launches = LaunchesOf(summary);
   if (launches.empty()) launches.push_back({{&kEmpty}, &kEmpty, 0});
@@ -372,7 +372,7 @@ void Extract(const LoopSummary& summary, const MultiprocessorLimits& limits, con
   PutLaunch(profile, *largest.main, limits, sink);
   PutMemory(profile, largest, sink);
   PutCopies(largest, sink);
-  PutOthers(launches, limits, sink);
+  PutGpuOthers(launches, limits, sink);
   PutLoops(*largest.main, sink);
   PutKnobs(config, sink);
 }
@@ -388,7 +388,7 @@ const std::vector<std::string>& GpuFeatureNames() {
   static const std::vector<std::string> kNames = [] {
     std::vector<std::string> names;
     FeatureSink sink(&names);
-    Extract(LoopSummary(), MultiprocessorLimits(), Config(), sink);
+    ExtractGpu(LoopSummary(), MultiprocessorLimits(), Config(), sink);
     return names;
   }();
   return kNames;
@@ -399,7 +399,7 @@ void ExtractGpuFeatures(const LoopSummary& summary, const MultiprocessorLimits& 
   TW_CHECK(out.size() == static_cast<std::size_t>(FeatureCount()), "wrong width of a feature row");
   std::ranges::fill(out, 0.0F);
   FeatureSink sink(out);
-  Extract(summary, limits, config, sink);
+  ExtractGpu(summary, limits, config, sink);
 }
 
 }  // namespace tilewright::cost_model

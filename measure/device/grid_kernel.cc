@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kZoneBytes = 512;  // also the alignment of arguments on every device
 constexpr std::uint8_t kZonePattern = 0xB7;
 
-std::span<const std::byte> BytesOf(const GuardedMemory& memory) {
+std::span<const std::byte> GuardedBytes(const GuardedMemory& memory) {
   return {memory.data(), static_cast<std::size_t>(memory.bytes())};
 }
 
@@ -58,7 +58,7 @@ Status GridKernel::Prepare() {
   TW_RETURN_IF_ERROR(FillZones());
   for (const Piece& piece : pieces_) {
     if (piece.from == nullptr) continue;
-    TW_RETURN_IF_ERROR(session.Write(AddressOf(piece), BytesOf(*piece.from)));
+    TW_RETURN_IF_ERROR(session.Write(AddressOf(piece), GuardedBytes(*piece.from)));
   }
   return session.Wait(limit_seconds_);
 }
@@ -126,7 +126,7 @@ Status GridKernel::CheckInputs() {
     if (piece.from == nullptr) continue;
     std::vector<std::byte> now(static_cast<std::size_t>(piece.bytes));
     TW_RETURN_IF_ERROR(device_state_.session->Read(AddressOf(piece), now));
-    if (std::ranges::equal(now, BytesOf(*piece.from))) continue;
+    if (std::ranges::equal(now, GuardedBytes(*piece.from))) continue;
     return Corrupt("wrote to parameter " + std::to_string(piece.parameter) + ", which is an input");
   }
   return {};

@@ -18,7 +18,7 @@
 namespace tilewright::measure {
 namespace {
 
-std::span<const std::byte> BytesOf(const Tensor& tensor) {
+std::span<const std::byte> TensorBytes(const Tensor& tensor) {
   return {tensor.data(), static_cast<std::size_t>(tensor.bytes())};
 }
 
@@ -46,8 +46,8 @@ Status Verify(const RunOrder::Item& item, const vta::StreamFile& file, RunReply&
         const auto launch,
         LaunchStream(file.design, file.stream, LoadsOf(kernel.workload, inputs),
                      epilogue.operand_addends, wanted.type(), /*check_hazards=*/first));
-    const auto output = BytesOf(launch.result);
-    const auto [got, want] = std::ranges::mismatch(output, BytesOf(wanted));
+    const auto output = TensorBytes(launch.result);
+    const auto [got, want] = std::ranges::mismatch(output, TensorBytes(wanted));
     if (got == output.end()) continue;
     reply.outcome = Outcome::kWrongResult;
     reply.reason = "element " + std::to_string(got - output.begin()) + ": " +

@@ -178,14 +178,15 @@ std::vector<Difference> Differences(const AutotvmTarget& record, const AutotvmTa
 
 /// Returns the sum of |log2| over the numbers of two argument trees; infinity if their kinds
 /// differ.
-double Distance(const AutotvmValue& a, const AutotvmValue& b) {
+double ValueDistance(const AutotvmValue& a, const AutotvmValue& b) {
   if (a.kind != b.kind || a.items.size() != b.items.size() || a.text != b.text) return HUGE_VAL;
   if (a.is(AutotvmValue::Kind::kInt)) {
     const auto size = [](std::int64_t n) { return 1 + std::abs(static_cast<double>(n)); };
     return std::abs(std::log2(size(a.integer) / size(b.integer)));
   }
   double distance = 0;
-  for (std::size_t i = 0; i < a.items.size(); ++i) distance += Distance(a.items[i], b.items[i]);
+  for (std::size_t i = 0; i < a.items.size(); ++i)
+    distance += ValueDistance(a.items[i], b.items[i]);
   return distance;
 }
 
@@ -201,7 +202,7 @@ Result<std::vector<std::string>> NearestTasks(const Database& db, const AutotvmT
     auto other = AutotvmTask::Parse(query.Text(0));
     if (!other.ok()) return Corrupt("imported task: " + other.status().message());
     if (other->tuple == task.tuple) continue;
-    const double distance = Distance(args, AutotvmValue::List(other->args));
+    const double distance = ValueDistance(args, AutotvmValue::List(other->args));
     if (distance < HUGE_VAL) found.emplace_back(distance, other->tuple);
   }
   std::ranges::sort(found);

@@ -42,7 +42,7 @@ bool IsOfConfig(const Trial& trial) {
 
 /// Counts a trial, unless another measurement of its config counts more: a success counts more than
 /// a failure.
-void Count(const Trial& trial, CountedByDevice& all) {
+void CountTrial(const Trial& trial, CountedByDevice& all) {
   const Candidate& candidate = trial.candidate;
   Counted one{trial.outcome == Outcome::kOk, std::numeric_limits<double>::infinity(), trial.attempt,
               trial.finished_unix_seconds};
@@ -132,7 +132,7 @@ Result<TaskResults> TaskResults::Read(const EachStore& stores, const TemplateReg
       if (trial.metric == metric && IsOfConfig(trial) &&
           VersionsAreCurrent(templates, candidate.template_key, candidate.template_version,
                              trial.codegen_version)) {
-        Count(trial, counted);
+        CountTrial(trial, counted);
       }
       return Status();
     });

@@ -63,7 +63,7 @@ std::string InvalidityOf(Outcome outcome) {
   return "runtime";
 }
 
-ParameterValue ValueOf(const KnobValue& value) {
+ParameterValue ParameterOf(const KnobValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value.value)) return *integer;
   if (const auto* boolean = std::get_if<bool>(&value.value)) return *boolean;
   if (const auto* real = std::get_if<double>(&value.value)) return *real;
@@ -135,7 +135,7 @@ T4Result T4ResultOf(const Trial& trial) {
   T4Result result;
   if (trial.finished_unix_seconds > 0) result.timestamp = TimeText(trial.finished_unix_seconds);
   for (const auto& [name, value] : trial.candidate.config.values) {
-    result.configuration.emplace_back(name, ValueOf(value));
+    result.configuration.emplace_back(name, ParameterOf(value));
   }
   const auto add_time = [&](const char* stage, double seconds) {
     if (seconds > 0) result.times.push_back({stage, {seconds}, false});

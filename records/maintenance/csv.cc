@@ -55,7 +55,7 @@ void Put(std::string& line, std::string_view text) {
   line += '"';
 }
 
-std::string LineOf(const Record& record) {
+std::string CsvLine(const Record& record) {
   const Trial& t = record.trial;
   const Candidate& c = t.candidate;
   std::string samples;
@@ -102,7 +102,7 @@ Status ExportCsv(const std::string& path, const TrialFilter& filter,
   std::string header;
   for (const char* name : kNames) Put(header, name);
   TW_RETURN_IF_ERROR(write(header + "\r\n"));
-  return store.ForEachTrial(filter, [&](const Record& record) { return write(LineOf(record)); });
+  return store.ForEachTrial(filter, [&](const Record& record) { return write(CsvLine(record)); });
 }
 
 }  // namespace tilewright::records

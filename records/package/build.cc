@@ -53,7 +53,7 @@ Result<RefusedRows> CopyFrom(const TemplateRegistry& templates, const Database& 
 }
 
 /// Counts the records for the manifest.
-Status Count(const Database& db, PackageManifest& manifest) {
+Status CountContents(const Database& db, PackageManifest& manifest) {
   TW_ASSIGN_OR_RETURN(
       auto query,
       Statement::Prepare(db,
@@ -91,7 +91,7 @@ Result<BuiltPackage> BuildOne(const TemplateRegistry& templates, const std::stri
   manifest.codegen_version = DeviceTraitsOf(parsed).codegen_version;
   manifest.tool_version = options.tool_version;
   manifest.license = options.license;
-  TW_RETURN_IF_ERROR(Count(db, manifest));
+  TW_RETURN_IF_ERROR(CountContents(db, manifest));
   manifest.database_bytes = static_cast<std::int64_t>(image.size());
   manifest.database_sha256 = Sha256Hex(image);
   TW_ASSIGN_OR_RETURN(built.bytes, PackageBytes(manifest, image, options.key));

@@ -77,8 +77,8 @@ Status CheckTrial(const Record& record, const PackageManifest& manifest) {
 }
 
 /// Reads every trial and compares the counts with the manifest.
-Status CheckTrials(const Database& db, const PackageManifest& manifest,
-                   const TemplateRegistry* templates) {
+Status CheckPackagedTrials(const Database& db, const PackageManifest& manifest,
+                           const TemplateRegistry* templates) {
   TW_ASSIGN_OR_RETURN(auto query, Statement::Prepare(db, "SELECT " + std::string(kTrialColumns) +
                                                              " FROM trial ORDER BY rowid"));
   TextCache cache;
@@ -166,11 +166,11 @@ Status CheckContent(std::string& database, const PackageManifest& manifest,
   {
     TW_ASSIGN_OR_RETURN(auto db, OpenImage(database));
     TW_ASSIGN_OR_RETURN(auto version, CheckAsIs(db, manifest));
-    if (version == SchemaVersion()) return CheckTrials(db, manifest, templates);
+    if (version == SchemaVersion()) return CheckPackagedTrials(db, manifest, templates);
   }
   TW_ASSIGN_OR_RETURN(auto writable, OpenImage(database, ImageMode::kWritable));
   TW_RETURN_IF_ERROR(MigrateSchema(writable, "its database"));
-  TW_RETURN_IF_ERROR(CheckTrials(writable, manifest, templates));
+  TW_RETURN_IF_ERROR(CheckPackagedTrials(writable, manifest, templates));
   TW_ASSIGN_OR_RETURN(database, ImageOf(writable));
   return {};
 }
@@ -180,7 +180,7 @@ Status CheckContentFile(const std::string& path, const PackageManifest& manifest
   TW_ASSIGN_OR_RETURN(auto db, OpenScratch(path));
   TW_ASSIGN_OR_RETURN(auto version, CheckAsIs(db, manifest));
   if (version != SchemaVersion()) TW_RETURN_IF_ERROR(MigrateSchema(db, "its database"));
-  return CheckTrials(db, manifest, templates);
+  return CheckPackagedTrials(db, manifest, templates);
 }
 
 }  // namespace tilewright::records

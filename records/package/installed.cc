@@ -149,8 +149,8 @@ Status WriteReadOnly(const std::string& path, std::string_view contents) {
   return {};
 }
 
-Status Unpack(const Package& package, std::string_view bytes, const InstalledPackage& installed,
-              const std::string& root) {
+Status UnpackPackage(const Package& package, std::string_view bytes,
+                     const InstalledPackage& installed, const std::string& root) {
   ScopedTempPath partial = ScopedTempPath::NextTo(root + "/");
   TW_RETURN_IF_ERROR(CreateNewFolder(partial.path()));
   // Independent of the umask: a package that others may write would be skipped.
@@ -264,7 +264,7 @@ Result<InstallResult> InstallPackage(const Package& package, std::string_view by
     older.push_back(other);
   }
   if (!result.was_there || result.now_signed) {
-    TW_RETURN_IF_ERROR(Unpack(package, bytes, installed, root));
+    TW_RETURN_IF_ERROR(UnpackPackage(package, bytes, installed, root));
   }
   std::vector<std::string> order = ReadOrder(root);
   std::erase(order, package.digest);

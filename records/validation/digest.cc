@@ -7,7 +7,7 @@ namespace {
 
 static_assert(sizeof(Digest) == crypto_hash_sha256_BYTES);
 
-int ValueOf(char digit) {
+int HexDigit(char digit) {
   if (digit >= '0' && digit <= '9') return digit - '0';
   if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
   return -1;
@@ -42,7 +42,7 @@ std::string HexText(std::string_view bytes) {
 Result<std::string> ParseHex(std::string_view text, std::size_t size) {
   std::string bytes;
   for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
-    const int high = ValueOf(text[i]), low = ValueOf(text[i + 1]);
+    const int high = HexDigit(text[i]), low = HexDigit(text[i + 1]);
     if (high < 0 || low < 0) break;
     bytes += static_cast<char>(high * 16 + low);
   }

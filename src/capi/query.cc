@@ -122,7 +122,7 @@ struct Query {
 
 /// parse: converts the text to a ParsedQuery, by the given rule.
 template <typename Parse>
-Status Run(const Query& query, Spelling spelling, std::string_view text, Parse parse) {
+Status RunQuery(const Query& query, Spelling spelling, std::string_view text, Parse parse) {
   TW_ASSIGN_OR_RETURN(auto options, OptionsOf(query.options, query.catalog->catalog));
   const AnswerCache::LookupRequest request{
       {query.target->hash[0], query.target->hash[1]}, options.accept, options.rule, spelling, text};
@@ -162,7 +162,7 @@ Status QueryText(const Query& query, Spelling spelling, const char* text) {
   TW_RETURN_IF_ERROR(Check(query, text, "text"));
   const std::string_view view(text, ::strnlen(text, kMaxText));
   if (view.size() == kMaxText) return InvalidArgument("a text of 65536 bytes or more");
-  return Run(query, spelling, view, [&](std::uint32_t rule) {
+  return RunQuery(query, spelling, view, [&](std::uint32_t rule) {
     return spelling == Spelling::kKey ? ParseWorkloadQuery(Workload::Parse(view))
                                       : ParseTupleQuery(view, rule);
   });
@@ -171,8 +171,8 @@ Status QueryText(const Query& query, Spelling spelling, const char* text) {
 Status QueryOperator(const Query& query, const tw_operator* op) {
   TW_RETURN_IF_ERROR(Check(query, op, "operator"));
   const std::string fingerprint = FingerprintOf(*op);
-  return Run(query, Spelling::kOperator, fingerprint,
-             [&](std::uint32_t) { return ParseWorkloadQuery(WorkloadOf(*op)); });
+  return RunQuery(query, Spelling::kOperator, fingerprint,
+                  [&](std::uint32_t) { return ParseWorkloadQuery(WorkloadOf(*op)); });
 }
 
 Status QueryTask(tw_catalog* catalog, const tw_tuning* handle, const tw_query_options* options,
@@ -187,7 +187,7 @@ Status QueryTask(tw_catalog* catalog, const tw_tuning* handle, const tw_query_op
     return Unsupported("TW_RULE_AUTOTVM: AutoTVM has no such tasks");
   }
   const OpenTask& open = task->search->task();
-  return Run(query, Spelling::kTask, open.key, [&](std::uint32_t) -> Result<ParsedQuery> {
+  return RunQuery(query, Spelling::kTask, open.key, [&](std::uint32_t) -> Result<ParsedQuery> {
     ParsedQuery asked;
     asked.workload = open.workload;
     asked.open = &open;

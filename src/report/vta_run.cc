@@ -37,8 +37,9 @@ struct Cost {
   std::vector<std::array<vta::EngineTime, vta::kEngineCount>> engine_cycles;  // by model
 };
 
-void AddCounts(const std::vector<std::pair<std::string_view, std::int64_t>>& counts,
-               std::int64_t times, std::vector<std::pair<std::string_view, std::int64_t>>& sums) {
+void AddLaunchCounts(const std::vector<std::pair<std::string_view, std::int64_t>>& counts,
+                     std::int64_t times,
+                     std::vector<std::pair<std::string_view, std::int64_t>>& sums) {
   if (sums.empty()) {
     sums = counts;
     for (auto& [name, sum] : sums) sum = 0;
@@ -47,8 +48,8 @@ void AddCounts(const std::vector<std::pair<std::string_view, std::int64_t>>& cou
 }
 
 void AddLaunches(const VtaLaunchCost& launch, int times, Cost& sum) {
-  AddCounts(Named(launch.summary.statistics), times, sum.statistics);
-  AddCounts(Named(launch.summary.counts), times, sum.instructions);
+  AddLaunchCounts(Named(launch.summary.statistics), times, sum.statistics);
+  AddLaunchCounts(Named(launch.summary.counts), times, sum.instructions);
   sum.dram_bytes += times * launch.summary.dram_bytes;
   if (sum.cycles.size() < launch.timings.size()) {
     sum.cycles.resize(launch.timings.size(), 0);

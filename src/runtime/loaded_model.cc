@@ -41,7 +41,7 @@ Status CheckTarget(const Target& target) {
 
 /// features: list in the library, or null. A GPU is checked when it is opened.
 /// Errors: kUnsupported naming the first feature that this machine lacks.
-Status CheckMachine(const char* target_text, const char* features) {
+Status CheckModelMachine(const char* target_text, const char* features) {
   TW_ASSIGN_OR_RETURN(auto target, Target::Parse(target_text));
   if (DeviceTraitsOf(target).launches_grids) return Status();
   if (features == nullptr) return CheckTarget(target);
@@ -79,7 +79,7 @@ Status Check(const TwModelFunctions& functions, bool open, const char* features)
   }
   TW_RETURN_IF_ERROR(CheckValues(model->inputs, model->input_count));
   TW_RETURN_IF_ERROR(CheckValues(model->outputs, model->output_count));
-  return CheckMachine(model->target, features);
+  return CheckModelMachine(model->target, features);
 }
 
 /// Returns the library of a bundle; other paths unchanged.

@@ -33,7 +33,7 @@ std::uint32_t WordAt(std::string_view bytes, std::int64_t index) {
   return word;
 }
 
-Result<std::int64_t> Count(const Json& header, const char* key) {
+Result<std::int64_t> CountMember(const Json& header, const char* key) {
   const auto at = header.find(key);
   if (at == header.end() || !at->is_number_integer() || *at < 0 || *at > kMaxCount) {
     return InvalidArgument(
@@ -55,7 +55,7 @@ Status ReadBuffers(const Json& header, std::size_t body_bytes, Stream& stream) {
     }
     stream.buffers.push_back({buffer["name"], buffer["writable"]});
     if (!buffer.contains("bytes")) continue;
-    TW_ASSIGN_OR_RETURN(const auto bytes, Count(buffer, "bytes"));
+    TW_ASSIGN_OR_RETURN(const auto bytes, CountMember(buffer, "bytes"));
     if (static_cast<std::size_t>(bytes) > body_bytes) {
       return Corrupt(fmt::format("stream file: a constant of {} bytes, expected at most {}", bytes,
                                  body_bytes));
@@ -139,8 +139,8 @@ Result<StreamFile> ReadStreamFile(std::string_view bytes) {
   const std::string_view body = bytes.substr(end + 1);
   TW_ASSIGN_OR_RETURN(auto design,
                       Design::Parse((*header)["design"].dump(), "stream file: design"));
-  TW_ASSIGN_OR_RETURN(const auto instructions, Count(*header, "instructions"));
-  TW_ASSIGN_OR_RETURN(const auto uops, Count(*header, "uops"));
+  TW_ASSIGN_OR_RETURN(const auto instructions, CountMember(*header, "instructions"));
+  TW_ASSIGN_OR_RETURN(const auto uops, CountMember(*header, "uops"));
   const std::int64_t code_bytes = instructions * kInstructionBytes;
   StreamFile file{std::move(design), {}};
   TW_RETURN_IF_ERROR(ReadBuffers(*header, body.size(), file.stream));

@@ -16,7 +16,7 @@ PlanStep Step(std::vector<int> buffers, std::vector<int> may_overwrite = {}) {
   return step;
 }
 
-Plan PlanOf(const std::vector<std::int64_t>& bytes, std::vector<PlanStep> steps) {
+Plan PlannedMemory(const std::vector<std::int64_t>& bytes, std::vector<PlanStep> steps) {
   Plan plan;
   for (std::int64_t b : bytes) plan.buffers.push_back({BufferSpace::kArena, b, 0, 0});
   plan.steps = std::move(steps);
@@ -25,21 +25,21 @@ Plan PlanOf(const std::vector<std::int64_t>& bytes, std::vector<PlanStep> steps)
 
 TEST(PlanMemory, ReusesThePlaceOfDeadBuffers) {
   // A chain 0 -> 1 -> 2 -> 3: two buffers are enough.
-  Plan plan = PlanOf({640, 640, 640, 640}, {Step({0, 1}), Step({1, 2}), Step({2, 3})});
+  Plan plan = PlannedMemory({640, 640, 640, 640}, {Step({0, 1}), Step({1, 2}), Step({2, 3})});
   PlanMemory(plan);
   EXPECT_EQ(plan.arena_bytes, 1280);
   EXPECT_EQ(plan.buffers[0].offset, plan.buffers[2].offset);
 }
 
 TEST(PlanMemory, OverwritesAnOperandThatDies) {
-  Plan plan = PlanOf({640, 640}, {Step({0}), Step({0, 1}, {0})});
+  Plan plan = PlannedMemory({640, 640}, {Step({0}), Step({0, 1}, {0})});
   PlanMemory(plan);
   EXPECT_EQ(plan.arena_bytes, 640);
   EXPECT_EQ(plan.buffers[0].offset, plan.buffers[1].offset);
 }
 
 TEST(PlanMemory, OverwritesNoOperandOfAKernelWithRestrictPointers) {
-  Plan plan = PlanOf({1024, 1024}, {Step({0}), Step({0, 1}, {0})});
+  Plan plan = PlannedMemory({1024, 1024}, {Step({0}), Step({0, 1}, {0})});
   plan.target = *Target::Parse("opencl");
   PlanMemory(plan);
   EXPECT_NE(plan.buffers[0].offset, plan.buffers[1].offset);
@@ -47,21 +47,21 @@ TEST(PlanMemory, OverwritesNoOperandOfAKernelWithRestrictPointers) {
 }
 
 TEST(PlanMemory, KeepsAnOperandThatIsReadLater) {
-  Plan plan = PlanOf({640, 640, 640}, {Step({0}), Step({0, 1}, {0}), Step({0, 1, 2})});
+  Plan plan = PlannedMemory({640, 640, 640}, {Step({0}), Step({0, 1}, {0}), Step({0, 1, 2})});
   PlanMemory(plan);
   EXPECT_EQ(plan.arena_bytes, 3 * 640);
 }
 
 TEST(PlanMemory, AlignsOffsets) {
-  Plan plan = PlanOf({100, 7, 65}, {Step({0, 1, 2})});
+  Plan plan = PlannedMemory({100, 7, 65}, {Step({0, 1, 2})});
   PlanMemory(plan);
   for (const PlanBuffer& buffer : plan.buffers) EXPECT_EQ(buffer.offset % kTensorAlignment, 0);
 }
 
 TEST(PlanMemory, PutsPartsIntoTheirWhole) {
   // 0 and 1 are concatenated as 2, which is read after 3 exists; 4 is a part of 1 and read last.
-  Plan plan = PlanOf({128, 64, 192, 640, 64},
-                     {Step({0}), Step({1}, {0}), Step({0, 3}), Step({2, 3}), Step({4, 3})});
+  Plan plan = PlannedMemory({128, 64, 192, 640, 64},
+                            {Step({0}), Step({1}, {0}), Step({0, 3}), Step({2, 3}), Step({4, 3})});
   const auto is_part = [&](std::size_t part, int whole, std::int64_t begin) {
     plan.buffers[part].whole = whole;
     plan.buffers[part].begin = begin;
@@ -78,7 +78,7 @@ TEST(PlanMemory, PutsPartsIntoTheirWhole) {
 
 TEST(PlanMemory, NeverWritesOverAPart) {
   // 0 dies when 2 is computed, but is a part of 1, which is read later.
-  Plan plan = PlanOf({128, 256, 128}, {Step({0}), Step({0, 2}, {0}), Step({2, 1})});
+  Plan plan = PlannedMemory({128, 256, 128}, {Step({0}), Step({0, 2}, {0}), Step({2, 1})});
   plan.buffers[0].whole = 1;
   PlanMemory(plan);
   EXPECT_NE(plan.buffers[0].offset, plan.buffers[2].offset);
@@ -87,7 +87,7 @@ TEST(PlanMemory, NeverWritesOverAPart) {
 
 TEST(PlanMemory, NeverWritesOverAnOperandThatIsReadByPartsToo) {
   // 0 may be overwritten by 3, but 2, a part of its part 1, is read at other positions.
-  Plan plan = PlanOf({256, 128, 64, 256}, {Step({0}), Step({0, 2, 3}, {0}), Step({3})});
+  Plan plan = PlannedMemory({256, 128, 64, 256}, {Step({0}), Step({0, 2, 3}, {0}), Step({3})});
   plan.buffers[1].whole = 0;
   plan.buffers[1].begin = 64;
   plan.buffers[2].whole = 1;
@@ -99,8 +99,8 @@ TEST(PlanMemory, NeverWritesOverAnOperandThatIsReadByPartsToo) {
 
 TEST(PlanMemory, NeverWritesOverAPartOfWhatTookAnothersPlace) {
   // 1 reuses the memory of 0; 3 must not, because 2 is a part of 1.
-  Plan plan =
-      PlanOf({128, 128, 64, 128}, {Step({0}), Step({0, 1}, {0}), Step({2, 1, 3}, {1}), Step({3})});
+  Plan plan = PlannedMemory({128, 128, 64, 128},
+                            {Step({0}), Step({0, 1}, {0}), Step({2, 1, 3}, {1}), Step({3})});
   plan.buffers[2].whole = 1;
   PlanMemory(plan);
   EXPECT_EQ(plan.buffers[1].offset, plan.buffers[0].offset);
@@ -124,7 +124,7 @@ TEST(PlanMemory, NeverLetsLivingBuffersOverlap) {
       operands.push_back(i);
       steps.push_back(Step(operands, may_overwrite));
     }
-    Plan plan = PlanOf(bytes, steps);
+    Plan plan = PlannedMemory(bytes, steps);
     PlanMemory(plan);
     // Executes the steps with a label for each 64 bytes of memory: a read must return the label of
     // its write.

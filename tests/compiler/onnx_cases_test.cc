@@ -75,7 +75,7 @@ Tensor TensorOf(const Json& json) {
 
 // Integers have to be equal. Floats are within 1e-4 of the root mean square, and for `precise`
 // cases of the element itself. NaN and infinities are in the same positions.
-void ExpectNear(const Tensor& found, const Tensor& expected, bool precise) {
+void ExpectCloseTo(const Tensor& found, const Tensor& expected, bool precise) {
   ASSERT_EQ(found.type(), expected.type());
   if (!expected.dtype().is_float()) {
     EXPECT_EQ(std::memcmp(found.data(), expected.data(), static_cast<std::size_t>(found.bytes())),
@@ -151,8 +151,8 @@ TEST_P(OnnxCases, GiveWhatIsExpected) {
   ASSERT_EQ(outputs->size(), (*parsed)["expected"].size());
   for (std::size_t i = 0; i < outputs->size(); ++i) {
     SCOPED_TRACE("output " + std::to_string(i));
-    ExpectNear((*outputs)[i], TensorOf((*parsed)["expected"][i]),
-               GetParam().find("precision") != std::string::npos);
+    ExpectCloseTo((*outputs)[i], TensorOf((*parsed)["expected"][i]),
+                  GetParam().find("precision") != std::string::npos);
   }
 }
 

@@ -69,7 +69,7 @@ Graph PackedGraph(const std::string& design = kDesign1x16,
   return *std::move(packed);
 }
 
-Plan PlanOf(Graph graph, const CompileOptions& options) {
+Plan VtaPlan(Graph graph, const CompileOptions& options) {
   auto plan = MakeCheckedPlan(std::move(graph), options);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return *std::move(plan);
@@ -125,7 +125,7 @@ TEST_P(VtaDesigns, ComputeWhatTheUnpackedNetworkDoes) {
   for (const bool fuse_residuals : {false, true}) {
     CompileOptions options = OptionsFor("sim", GetParam());
     options.fuse_residuals = fuse_residuals;
-    const Plan plan = PlanOf(PackedGraph(GetParam()), options);
+    const Plan plan = VtaPlan(PackedGraph(GetParam()), options);
     const Ran run(plan);
     ASSERT_EQ(run.outputs.size(), expected->size());
     for (std::size_t i = 0; i < expected->size(); ++i) {
@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(Designs, VtaDesigns, testing::Values(kDesign1x16, kDesi
                          });
 
 TEST(Vta, TakesConvolutionsResidualsAndPoolsAndNothingElse) {
-  const Plan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
+  const Plan plan = VtaPlan(PackedGraph(), OptionsFor("sim"));
   EXPECT_THAT(OnTheVta(plan),
               ElementsAre("wide_int8", "sum_int8", "odd_int8", "odd_again_int8", "odd_sum_int8",
                           "depthwise_int8", "even_int8", "pooled", "last_int8"));
@@ -164,7 +164,7 @@ TEST(Vta, TakesConvolutionsResidualsAndPoolsAndNothingElse) {
 TEST_P(VtaDesigns, TakeEveryKindOfProduct) {
   const Graph graph = MakeProductGraph(std::string(GetParam()) == kDesign4x8 ? 4 : 1);
   const Plan plan =
-      PlanOf(PackedGraph(GetParam(), &MakeProductGraph), OptionsFor("sim", GetParam()));
+      VtaPlan(PackedGraph(GetParam(), &MakeProductGraph), OptionsFor("sim", GetParam()));
   EXPECT_THAT(OnTheVta(plan), ElementsAre("parts_int8", "blocks_int8", "doubled_int8",
                                           "depthwise_int8", "pooled", "rows_int8", "more_int8"));
   const VerifyReport report = Verified(plan, graph);
@@ -173,16 +173,16 @@ TEST_P(VtaDesigns, TakeEveryKindOfProduct) {
 
 TEST(Vta, ResidualsBehindTheirConvolutionsAreStoredOnce) {
   CompileOptions options = OptionsFor("sim");
-  const Plan apart = PlanOf(PackedGraph(), options);
+  const Plan apart = VtaPlan(PackedGraph(), options);
   options.fuse_residuals = true;
-  const Plan fused = PlanOf(PackedGraph(), options);
+  const Plan fused = VtaPlan(PackedGraph(), options);
   EXPECT_EQ(OnTheVta(fused).size() + 2, OnTheVta(apart).size());
   EXPECT_EQ(StoredBytes(Ran(apart)) - StoredBytes(Ran(fused)), 2 * 2 * 36 * 16);
 }
 
 TEST(Vta, BoardsThatCannotAddInt8LeaveResidualsToTheHost) {
   CompileOptions options = OptionsFor("pynq");
-  const Plan plan = PlanOf(PackedGraph(), options);
+  const Plan plan = VtaPlan(PackedGraph(), options);
   EXPECT_THAT(OnTheVta(plan), ElementsAre("wide_int8", "odd_int8", "odd_again_int8",
                                           "depthwise_int8", "even_int8", "last_int8"));
   for (const PlanStep& step : plan.steps) {
@@ -195,7 +195,7 @@ TEST(Vta, BoardsThatCannotAddInt8LeaveResidualsToTheHost) {
 TEST(Vta, BoardsThatCannotAddInt8AddResidualsByProducts) {
   CompileOptions options = OptionsFor("pynq");
   options.fuse_residuals = true;
-  const Plan plan = PlanOf(PackedGraph(), options);
+  const Plan plan = VtaPlan(PackedGraph(), options);
   EXPECT_THAT(OnTheVta(plan), ElementsAre("sum_int8", "odd_int8", "odd_sum_int8", "depthwise_int8",
                                           "even_int8", "last_int8"));
   const Graph graph = MakeQuantizedGraph(1);
@@ -206,7 +206,7 @@ TEST(Vta, BoardsThatCannotAddInt8AddResidualsByProducts) {
 TEST(Vta, AutotvmsRuleLeavesWhatAutotvmHasNoTemplateForToTheHost) {
   CompileOptions options = OptionsFor("sim");
   options.autotvm = records::AutotvmLookup();
-  const Plan plan = PlanOf(PackedGraph(), options);
+  const Plan plan = VtaPlan(PackedGraph(), options);
   EXPECT_THAT(OnTheVta(plan), Not(Contains("pooled")));
   EXPECT_THAT(OnTheVta(plan), Contains("sum_int8"));
   for (const StreamKernel& kernel : plan.streams) {
@@ -233,7 +233,7 @@ TEST(Vta, ElementwiseOperatorsRunAlone) {
       net.Op("times", OpKind::kMul, {net.Cast("a32", kInt32, a), net.Cast("b32", kInt32, b)}));
   const int wrapped = net.Op("wrapped", OpKind::kAdd, {a, b});
   net.graph.SetOutputs({relu, shifted, biased, product, wrapped});
-  const Plan plan = PlanOf(std::move(net.graph), OptionsFor("sim"));
+  const Plan plan = VtaPlan(std::move(net.graph), OptionsFor("sim"));
   ASSERT_EQ(plan.steps.size(), 5U);
   for (const PlanStep& step : plan.steps)
     EXPECT_NE(step.stream(), nullptr) << step.report.op << step.report.explanation;
@@ -242,7 +242,7 @@ TEST(Vta, ElementwiseOperatorsRunAlone) {
 }
 
 TEST(Vta, TheTimelineHasEveryLaunch) {
-  const Plan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
+  const Plan plan = VtaPlan(PackedGraph(), OptionsFor("sim"));
   auto trace = TraceVta(plan, vta::CycleModel::Rtl());
   ASSERT_TRUE(trace.ok()) << trace.status().message();
   for (const std::string& name : OnTheVta(plan)) EXPECT_THAT(*trace, HasSubstr(name));
@@ -254,7 +254,7 @@ TEST(Vta, ABundleRunsAlone) {
   const std::string path = folder->path() + "/net";
   CompileOptions options = OptionsFor("sim");
   options.fuse_residuals = true;
-  const Plan plan = PlanOf(PackedGraph(), options);
+  const Plan plan = VtaPlan(PackedGraph(), options);
   const Status written = WriteVtaBundle(plan, path);
   ASSERT_TRUE(written.ok()) << written.message();
   auto read = ReadVtaBundle(path);
@@ -288,7 +288,7 @@ TEST(Vta, ABundleRunsAlone) {
 
 TEST(Vta, ItsStepsLieInMemoryThatIsChecked) {
   const auto refusal = [](const std::function<void(Plan&, PlanStep&)>& change) {
-    Plan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
+    Plan plan = VtaPlan(PackedGraph(), OptionsFor("sim"));
     EXPECT_TRUE(CheckPlan(plan).ok());
     const auto second = [](const PlanStep& step) {
       return step.stream() != nullptr && step.stream()->reads.size() > 1;
@@ -312,7 +312,7 @@ TEST(Vta, ItsStepsLieInMemoryThatIsChecked) {
 }
 
 TEST(Vta, ABundleWithAStreamForOtherOperatorsIsRefused) {
-  const Plan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
+  const Plan plan = VtaPlan(PackedGraph(), OptionsFor("sim"));
   CompileOptions options = OptionsFor("sim");
   std::vector<StreamKernel> streams = plan.streams;
   for (StreamKernel& kernel : streams) kernel.stream.buffers.pop_back();
@@ -335,7 +335,7 @@ TEST(Vta, RefusesWhatItCannotRun) {
   graph.SetOutputs({*sum});
   EXPECT_THAT(MakeCheckedPlan(std::move(graph), OptionsFor("sim")).status().message(),
               HasSubstr("constant c has no contents"));
-  const Plan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
+  const Plan plan = VtaPlan(PackedGraph(), OptionsFor("sim"));
   auto executor = VtaExecutor::Create(plan, {}, kThreads);
   ASSERT_TRUE(executor.ok()) << executor.status().message();
   EXPECT_EQ(PlannedNetwork(plan, *executor).Run({}).status().code(), StatusCode::kInvalidArgument);
@@ -374,7 +374,7 @@ class Resnet18 : public testing::Test {
     records::Catalog catalog;
     catalog.AddStore(*std::move(store_));
     options.catalog = &catalog;
-    return PlanOf(std::move(graph_), options);
+    return VtaPlan(std::move(graph_), options);
   }
 
   /// Returns checksums of the listed values by name. Some names are annotations that optimizing

@@ -101,7 +101,7 @@ TEST(QuantizeRoundingTest, WholeFactorsSaturate) {
 }
 
 // M and e by definition: factor = f * 2^e with 1/2 <= f < 1, M = round(f * 2^31).
-std::int64_t Expected(std::int64_t x, double factor, Rounding rounding) {
+std::int64_t ExpectedRounding(std::int64_t x, double factor, Rounding rounding) {
   const int e = static_cast<int>(std::floor(std::log2(factor))) + 1;
   const auto m = static_cast<Int128>(
       std::llround(static_cast<long double>(factor) * std::exp2(static_cast<long double>(31 - e))));
@@ -124,7 +124,7 @@ TEST(QuantizeRoundingTest, FixedPointProductsRoundAsConfigured) {
       if (factor > 1) std::erase_if(values, [](auto x) { return std::abs(x) > 1 << 20; });
       const auto results = Rescaled(values, factor, config);
       for (std::size_t i = 0; i < values.size(); ++i) {
-        ASSERT_EQ(results[i], Expected(values[i], factor, rounding))
+        ASSERT_EQ(results[i], ExpectedRounding(values[i], factor, rounding))
             << values[i] << " * " << factor;
       }
     }

@@ -74,7 +74,7 @@ class CudaCalls : public testing::Test {
 };
 
 template <typename Number>
-std::vector<Number> Count(std::size_t size) {
+std::vector<Number> Counting(std::size_t size) {
   std::vector<Number> numbers(size);
   std::iota(numbers.begin(), numbers.end(), Number(-3));
   return numbers;
@@ -85,7 +85,7 @@ TEST_F(CudaCalls, DescribeAConvolution) {
   s.c = 2, s.h = 5, s.w = 4, s.k = 4, s.r = 3, s.s = 1, s.groups = 2;
   s.stride_h = 2, s.dilation_w = 3, s.pad_top = s.pad_bottom = 1;
   s.oh = 3, s.ow = 4;
-  const auto data = Count<float>(40), weight = Count<float>(12);
+  const auto data = Counting<float>(40), weight = Counting<float>(12);
   const auto result = Run<float, float>(s, data, weight, 48);
   ASSERT_EQ(result.size(), 48U);
   for (int k = 0; k < 4; ++k) {
@@ -126,10 +126,10 @@ std::vector<Sum> Products(const std::vector<Number>& data, const std::vector<Num
 TEST_F(CudaCalls, DescribeMatrixProducts) {
   TwLibraryShape s = FloatCall(TW_LIBRARY_MATMUL);
   s.n = 2, s.h = 4, s.c = 4, s.k = 8;
-  const auto data = Count<float>(32), weight = Count<float>(64);
+  const auto data = Counting<float>(32), weight = Counting<float>(64);
   EXPECT_EQ((Run<float, float>(s, data, weight, 64)), (Products<float, float>(data, weight)));
   s.data_type = s.weight_type = TW_LIBRARY_S8, s.result_type = TW_LIBRARY_S32;
-  const auto bytes = Count<std::int8_t>(32), more = Count<std::int8_t>(64);
+  const auto bytes = Counting<std::int8_t>(32), more = Counting<std::int8_t>(64);
   EXPECT_EQ((Run<std::int8_t, std::int32_t>(s, bytes, more, 64)),
             (Products<std::int8_t, std::int32_t>(bytes, more)));
 }

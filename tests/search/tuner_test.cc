@@ -39,7 +39,7 @@ TuneTask Dense(int features) {
 }
 
 /// Returns the synthetic seconds of a candidate, smooth in the logarithms of the knobs.
-double SecondsOf(const Candidate& candidate) {
+double SecondsOfTuner(const Candidate& candidate) {
   double penalty = 0.2 * static_cast<double>(Fnv1a64(candidate.template_key) % 4);
   for (const auto& [name, value] : candidate.config.values) {
     const double center = static_cast<double>(Fnv1a64(name) % 5);
@@ -73,7 +73,7 @@ Trial TrialOf(const Candidate& candidate) {
   }
   trial.outcome = Outcome::kOk;
   trial.verified = true;
-  trial.value = SecondsOf(candidate);
+  trial.value = SecondsOfTuner(candidate);
   trial.samples = {trial.value};
   trial.noise = 0.001;
   return trial;
@@ -500,7 +500,8 @@ TEST_F(TunerTest, ABudgetEndsInTimeAndEveryTaskGetsItsShareFirst) {
     Trial trial = TrialOf(candidate);
     trial.build_seconds = 0.5;
     trial.run_seconds = 1;
-    if (trial.outcome == Outcome::kOk) trial.value = trial.samples[0] = 0.05 + SecondsOf(candidate);
+    if (trial.outcome == Outcome::kOk)
+      trial.value = trial.samples[0] = 0.05 + SecondsOfTuner(candidate);
     return trial;
   };
   std::vector<TuneTask> tasks;
@@ -760,7 +761,7 @@ ReplayMeasurer::Outcomes WrongAtFirst(std::map<std::string, double>& values, int
     trial.codegen_version = DeviceTraitsOf(candidate.task.target).codegen_version;
     trial.outcome = Outcome::kOk;
     trial.run_seconds = 1e-3;
-    trial.value = SecondsOf(candidate);
+    trial.value = SecondsOfTuner(candidate);
     const std::string name = candidate.template_key + " " + std::to_string(candidate.config.index);
     trial.verified = !values.emplace(name, trial.value).second;
     if (trial.verified && wrong-- > 0) {

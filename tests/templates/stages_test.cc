@@ -23,7 +23,7 @@ Compute LayoutTransform(const char* from, const char* to, std::vector<std::int64
   return *std::move(compute);
 }
 
-std::int64_t Count(const std::string& text, const std::string& word) {
+std::int64_t CountStages(const std::string& text, const std::string& word) {
   std::int64_t count = 0;
   for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
     ++count;
@@ -50,8 +50,8 @@ TEST(StagesTest, BlocksOfHalfAVectorAreTransposed) {
 
 TEST(StagesTest, OnlyTheLastBlockOfChannelsHasConditions) {
   const std::string loops = PrintedLoopsOf(LayoutTransform("NCHW", "NCHW8c", {1, 21, 1, 48}));
-  EXPECT_EQ(Count(loops, "select("), 1) << loops;
-  EXPECT_EQ(Count(loops, "] = "), 2) << loops;
+  EXPECT_EQ(CountStages(loops, "select("), 1) << loops;
+  EXPECT_EQ(CountStages(loops, "] = "), 2) << loops;
 }
 
 }  // namespace

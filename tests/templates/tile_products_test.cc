@@ -96,7 +96,7 @@ TileCase Draw(Random& random) {
   return one;
 }
 
-void Check(const TileCase& one, Random& random) {
+void CheckProducts(const TileCase& one, Random& random) {
   SCOPED_TRACE(one.workload + " " + one.epilogue + " " + one.target);
   const Target target = *Target::Parse(one.target);
   const auto workload = Workload::Parse(one.workload);
@@ -144,7 +144,7 @@ TEST_P(RandomTileProducts, EqualTheReference) {
   Random random(static_cast<std::uint64_t>(GetParam()));
   for (int i = 0; i < kConfigs && !HasFailure(); ++i) {
     const TileCase one = Draw(random);
-    Check(one, random);
+    CheckProducts(one, random);
   }
 }
 

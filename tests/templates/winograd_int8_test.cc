@@ -26,7 +26,7 @@ std::vector<std::string> IntegerTargets() {
 enum class Values { kLargest, kMin, kOpposite, kRandomEnds };
 
 /// Fills a tensor with the smallest or the largest values of its type.
-void Fill(Tensor& tensor, Values values, bool weight) {
+void FillBytes(Tensor& tensor, Values values, bool weight) {
   const double least = tensor.dtype() == kUInt8 ? 0 : -128;
   const double largest = tensor.dtype() == kUInt8 ? 255 : 127;
   Random random(9);
@@ -48,8 +48,8 @@ void CheckEnds(const std::string& type, std::int64_t channels, Values values,
   SCOPED_TRACE(workload.Key() + " on " + target_text);
   ASSERT_EQ(WinogradInt8().refuses(workload, target), "");
   AnchorData data = MakeAnchorData(workload, {}, 3);
-  Fill(data.data, values, false);
-  Fill(data.weight, values, true);
+  FillBytes(data.data, values, false);
+  FillBytes(data.weight, values, true);
   const auto expected = EvaluateAnchor(workload, {}, data.data, data.weight, {});
   ASSERT_TRUE(expected.ok()) << expected.status().message();
   const auto space = WinogradInt8().define_space(workload, target);

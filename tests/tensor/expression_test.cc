@@ -172,7 +172,7 @@ TEST(ExpressionKey, HasOneSpelling) {
   EXPECT_FALSE(Workload::Parse("expression(input x0:float32[4])").ok());
 }
 
-std::vector<Tensor> InputsOf(const Expression& expression, std::uint64_t seed) {
+std::vector<Tensor> InputsOfExpression(const Expression& expression, std::uint64_t seed) {
   std::vector<Tensor> tensors;
   for (const ExpressionInput& input : expression.inputs) {
     tensors.push_back(RandomTensor(input.type, seed + tensors.size(), 40));
@@ -185,7 +185,7 @@ std::vector<Tensor> InputsOf(const Expression& expression, std::uint64_t seed) {
 TEST(ExpressionValues, AreThoseOfTheDefinition) {
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
     const Expression expression = Parsed(RandomExpressionText(seed));
-    const std::vector<Tensor> inputs = InputsOf(expression, seed);
+    const std::vector<Tensor> inputs = InputsOfExpression(expression, seed);
     const auto pointers = PointersTo(inputs);
     const auto bounded = EvaluateExpression(expression, pointers);
     ASSERT_TRUE(bounded.ok()) << bounded.status().message();
@@ -200,7 +200,7 @@ TEST(ExpressionValues, AreThoseOfTheDefinition) {
 TEST(ExpressionValues, StayTheSameInCanonicalFormAndWithDimensionsJoined) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const Expression expression = Parsed(RandomExpressionText(seed));
-    const std::vector<Tensor> inputs = InputsOf(expression, seed);
+    const std::vector<Tensor> inputs = InputsOfExpression(expression, seed);
     const auto given = EvaluateExpression(expression, PointersTo(inputs));
     const CanonicalExpression canonical = Canonical(expression);
     ASSERT_TRUE(CheckReadBounds(canonical.expression).ok());
@@ -345,7 +345,7 @@ TEST(ExpressionBounds, OfExactValuesTheFirstPositionAloneIsRight) {
 TEST(ExpressionBounds, GrowWithWhatIsRounded) {
   const std::string text = "input X: float32[2000]\nS[] = sum(i: 2000) X[i]";
   const Expression expression = Parsed(text);
-  const std::vector<Tensor> inputs = InputsOf(expression, 1);
+  const std::vector<Tensor> inputs = InputsOfExpression(expression, 1);
   const auto sum = EvaluateExpression(expression, PointersTo(inputs));
   ASSERT_TRUE(sum.ok());
   const double bound = sum->error.At(0);

@@ -23,8 +23,8 @@ void PrintTo(const GemmCase& c, std::ostream* os) { *os << c.name; }
 class ImplicitGemmTest : public testing::TestWithParam<GemmCase> {};
 
 /// Returns the tensor in another layout, in the shape of a buffer with the same elements.
-Tensor As(const Tensor& tensor, const std::string& from, const std::string& to,
-          const Buffer& buffer) {
+Tensor Converted(const Tensor& tensor, const std::string& from, const std::string& to,
+                 const Buffer& buffer) {
   Tensor moved = *TransformLayout(tensor, from, to);
   moved.Reshape(buffer->shape);
   return moved;
@@ -43,8 +43,8 @@ TEST_P(ImplicitGemmTest, EqualsTheReference) {
 
   const Tensor data = RandomTensor(w.data, 1), weight = RandomTensor(w.weight, 2);
   std::vector<Tensor> inputs, operands;
-  inputs.push_back(As(data, w.data_layout, gemm->layouts.data, compute->inputs[0]));
-  inputs.push_back(As(weight, w.kernel_layout, gemm->layouts.weight, compute->inputs[1]));
+  inputs.push_back(Converted(data, w.data_layout, gemm->layouts.data, compute->inputs[0]));
+  inputs.push_back(Converted(weight, w.kernel_layout, gemm->layouts.weight, compute->inputs[1]));
   for (const EpilogueStep& step : epilogue.steps) {
     const std::uint64_t seed = 10 + operands.size();
     const std::vector<std::int64_t> channels = {gemm->columns};
@@ -53,8 +53,8 @@ TEST_P(ImplicitGemmTest, EqualsTheReference) {
       inputs.push_back(operands.back().Clone());
     } else if (step.operand == OperandKind::kTensor) {
       operands.push_back(RandomTensor({w.OutputType()->shape, step.operand_dtype}, seed));
-      inputs.push_back(As(operands.back(), *w.OutputLayout(), gemm->layouts.output,
-                          compute->inputs[inputs.size()]));
+      inputs.push_back(Converted(operands.back(), *w.OutputLayout(), gemm->layouts.output,
+                                 compute->inputs[inputs.size()]));
     }
   }
   std::vector<const Tensor*> input_pointers, operand_pointers;

@@ -12,7 +12,7 @@ constexpr const char* kSignedConv =
 constexpr const char* kEpilogue =
     "add(channel:int32);cast(float32);div(channel:float32);sigmoid;mul(%2);add(tensor:float32)";
 
-KernelLayouts Shifted() {
+KernelLayouts ShiftedWorkload() {
   KernelLayouts layouts;
   layouts.data = "NCHW4c";
   layouts.weight = "OIHW1i16o4i";
@@ -35,7 +35,7 @@ KernelSignature Signature(const Workload& workload, const Epilogue& epilogue,
 TEST(KernelSignature, SaysWhatEachParameterIs) {
   using enum ParameterRole;
   const KernelSignature signature =
-      Signature(*Workload::Parse(kSignedConv), *Epilogue::Parse(kEpilogue), Shifted());
+      Signature(*Workload::Parse(kSignedConv), *Epilogue::Parse(kEpilogue), ShiftedWorkload());
   const std::vector<KernelParameter> expected = {
       {kData, {{1, 2, 5, 6, 4}, kInt8}, "NCHW4c"},
       {kWeight, {{1, 2, 3, 3, 1, 16, 4}, kInt8}, "OIHW1i16o4i"},
@@ -87,7 +87,7 @@ TEST(KernelSignature, RefusesAnotherNumberOfParameters) {
 
 TEST(ParameterTensor, ContinuesChannelsByWhatDoesNoHarm) {
   const Workload conv = *Workload::Parse(kSignedConv);
-  const KernelSignature signature = Signature(conv, *Epilogue::Parse(kEpilogue), Shifted());
+  const KernelSignature signature = Signature(conv, *Epilogue::Parse(kEpilogue), ShiftedWorkload());
   const Tensor bias = RandomTensor({{10}, kInt32}, 1), divisor = RandomTensor({{10}, kFloat32}, 2);
   const auto added = ParameterTensor(conv, signature, 3, bias);
   const auto divided = ParameterTensor(conv, signature, 4, divisor);
@@ -100,7 +100,7 @@ TEST(ParameterTensor, ContinuesChannelsByWhatDoesNoHarm) {
 
 TEST(ParameterTensor, RefusesWhatDoesNotFit) {
   const Workload conv = *Workload::Parse(kSignedConv);
-  const KernelSignature signature = Signature(conv, *Epilogue::Parse(kEpilogue), Shifted());
+  const KernelSignature signature = Signature(conv, *Epilogue::Parse(kEpilogue), ShiftedWorkload());
   const Tensor many = RandomTensor({{17}, kInt32}, 1), real = RandomTensor({{10}, kFloat32}, 2);
   EXPECT_EQ(ParameterTensor(conv, signature, 3, many).status().message(),
             "int32[17] has more elements than int32[16]");

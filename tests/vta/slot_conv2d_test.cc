@@ -25,7 +25,7 @@ struct PlanCase {
 class OwnConv2dTest : public testing::TestWithParam<PlanCase> {};
 
 /// Encodes, runs and compares. The stream must have no faults and no remaining tokens.
-void ExpectEqualsPlainLoops(const ConvCase& test, const Stream& stream) {
+void ExpectSlotsEqualPlainLoops(const ConvCase& test, const Stream& stream) {
   const Encoding encoding(test.design);
   const auto bytes = encoding.EncodeStream(stream.instructions);
   ASSERT_TRUE(bytes.ok()) << bytes.status().message();
@@ -55,7 +55,7 @@ TEST_P(OwnConv2dTest, EqualsPlainLoops) {
     plan.gemm_adds = plan.gemm_adds && residual;
     const auto stream = BuildSlotConv2d(design, c.conv, plan, epilogue);
     ASSERT_TRUE(stream.ok()) << stream.status().message();
-    ExpectEqualsPlainLoops(RandomCase(design, c.conv, epilogue, 11), *stream);
+    ExpectSlotsEqualPlainLoops(RandomCase(design, c.conv, epilogue, 11), *stream);
   }
 }
 
@@ -146,7 +146,7 @@ TEST(OwnConv2dTest, RandomPlansEqualPlainLoops) {
     const auto stream = BuildSlotConv2d(design, conv, plan, epilogue);
     if (!stream.ok()) continue;
     ++built;
-    ExpectEqualsPlainLoops(RandomCase(design, conv, epilogue, random.Next()), *stream);
+    ExpectSlotsEqualPlainLoops(RandomCase(design, conv, epilogue, random.Next()), *stream);
   }
   EXPECT_GT(built, 60);
 }

@@ -37,7 +37,7 @@ Result<std::vector<ModelValue>> ValuesOf(const TwValue* values, std::int64_t cou
   return list;
 }
 
-std::int64_t BytesOf(const std::vector<ModelValue>& values) {
+std::int64_t BytesOfValues(const std::vector<ModelValue>& values) {
   std::int64_t bytes = 0;
   for (const ModelValue& value : values) bytes += value.type.bytes();
   return bytes;
@@ -134,8 +134,8 @@ Status ModelLibrary::LoadTables() {
   TW_ASSIGN_OR_RETURN(inputs_, ValuesOf(model_->inputs, model_->input_count));
   TW_ASSIGN_OR_RETURN(outputs_, ValuesOf(model_->outputs, model_->output_count));
   const std::int64_t arena_bytes = on_gpu() ? 0 : model_->arena_bytes;
-  TW_RETURN_IF_ERROR(
-      CheckMemory("running the model", arena_bytes + BytesOf(inputs_) + BytesOf(outputs_)));
+  TW_RETURN_IF_ERROR(CheckMemory("running the model",
+                                 arena_bytes + BytesOfValues(inputs_) + BytesOfValues(outputs_)));
   const auto target = Target::Parse(target_);
   const std::optional<double> tolerance =
       target.ok() && AllowsTf32(*target) ? std::optional(kToleranceOfTf32) : std::nullopt;

@@ -58,7 +58,7 @@ Json ValuesToJson(const std::vector<std::pair<std::string, TensorType>>& values)
 
 /// Formats a number with an SI prefix: in `scale` (1e6 or 1e9) with these decimals, or if it is
 /// less than a tenth of it, in the largest prefix that it reaches: "11.69 M", "1.20 k", "830".
-std::string Scaled(std::int64_t number, double scale, int decimals, const char* unit = "") {
+std::string ScaledText(std::int64_t number, double scale, int decimals, const char* unit = "") {
   constexpr double kGiga = 1e9, kMega = 1e6, kKilo = 1e3;
   const auto value = static_cast<double>(number);
   if (value < scale / 10 && scale > kMega) scale = kMega;
@@ -83,12 +83,12 @@ std::string DescribeGraph(const Graph& graph) {
   for (const auto& [name, type] : summary.outputs) {
     text += fmt::format("output      {} {}\n", name, type.ToString());
   }
-  text += fmt::format("parameters  {} in {}{}\n", Scaled(summary.parameters, 1e6, 2),
-                      Scaled(summary.parameter_bytes, 1e6, 1, "B"),
+  text += fmt::format("parameters  {} in {}{}\n", ScaledText(summary.parameters, 1e6, 2),
+                      ScaledText(summary.parameter_bytes, 1e6, 1, "B"),
                       summary.missing == 0
                           ? ""
                           : " (" + Counted(summary.missing, "constant") + " without contents)");
-  text += "MACs        " + Scaled(summary.macs, 1e9, 3) + "\n";
+  text += "MACs        " + ScaledText(summary.macs, 1e9, 3) + "\n";
   text += fmt::format("operators   {}\n", summary.operator_count);
   for (const auto& [name, count] : summary.operators) {
     text += fmt::format("  {:<20} {:>5}\n", name, count);

@@ -203,7 +203,7 @@ Json EntryOf(const T4Result& result) {
   return json;
 }
 
-std::string KeyOf(const std::vector<std::pair<std::string, ParameterValue>>& configuration) {
+std::string CacheKey(const std::vector<std::pair<std::string, ParameterValue>>& configuration) {
   std::string key;
   for (const auto& [name, value] : configuration) {
     // As Python prints the value.
@@ -310,7 +310,7 @@ Result<CacheFile> ToCacheFile(const T4File& t4) {
   if (!header.empty()) cache.header = DumpJson(header);
   for (const T4Result& result : t4.results) {
     const Json entry = EntryOf(result);
-    cache.entries.push_back({KeyOf(result.configuration), result.configuration,
+    cache.entries.push_back({CacheKey(result.configuration), result.configuration,
                              entry.empty() ? std::string() : DumpJson(entry)});
   }
   return cache;

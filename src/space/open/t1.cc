@@ -13,7 +13,7 @@
 namespace tilewright {
 namespace {
 
-Result<std::string> TextOf(const Json& object, const char* member) {
+Result<std::string> TextMember(const Json& object, const char* member) {
   if (!object.is_object() || !object.contains(member) || !object[member].is_string()) {
     return InvalidArgument(std::string("expected a text \"") + member + "\"");
   }
@@ -41,7 +41,7 @@ ParameterType TypeOf(const std::vector<ParameterValue>& values) {
 
 Result<Parameter> ParameterFrom(const Json& json) {
   Parameter parameter;
-  TW_ASSIGN_OR_RETURN(parameter.name, TextOf(json, "Name"));
+  TW_ASSIGN_OR_RETURN(parameter.name, TextMember(json, "Name"));
   const std::string where = "parameter " + parameter.name;
   if (!json.contains("Values")) return InvalidArgument(where + ": expected \"Values\"");
   Result<std::vector<ParameterValue>> values = ValuesOf(json["Values"]);
@@ -49,7 +49,7 @@ Result<Parameter> ParameterFrom(const Json& json) {
   parameter.values = std::move(*values);
   parameter.type = TypeOf(parameter.values);
   if (json.contains("Type")) {
-    const Result<std::string> name = TextOf(json, "Type");
+    const Result<std::string> name = TextMember(json, "Type");
     if (!name.ok()) return name.status().WithContext(where);
     const Result<ParameterType> type = ParseParameterType(*name);
     if (!type.ok()) return type.status().WithContext(where);
@@ -81,7 +81,7 @@ Result<std::vector<std::string>> ConditionsOf(const Json& space) {
       conditions.push_back(item.get<std::string>());
       continue;
     }
-    Result<std::string> text = TextOf(item, "Expression");
+    Result<std::string> text = TextMember(item, "Expression");
     if (!text.ok()) {
       return text.status().WithContext("condition " + std::to_string(conditions.size() + 1));
     }
@@ -116,7 +116,7 @@ Result<OpenSpace> OpenSpace::FromT1(const Json& json) {
   if (json.contains("General") && json["General"].is_object()) {
     const Json& general = json["General"];
     if (general.contains("BenchmarkName")) {
-      TW_ASSIGN_OR_RETURN(name, TextOf(general, "BenchmarkName"));
+      TW_ASSIGN_OR_RETURN(name, TextMember(general, "BenchmarkName"));
     }
   }
   return Create(std::move(name), std::move(parameters), std::move(conditions));

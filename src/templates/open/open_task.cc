@@ -295,7 +295,7 @@ Result<std::vector<std::string>> Texts(const Json& json, const char* member) {
   return texts;
 }
 
-Result<OpenTaskParts> PartsOf(const Json& json) {
+Result<OpenTaskParts> OpenPartsOf(const Json& json) {
   OpenTaskParts parts;
   const auto is_text = [&](const char* member) {
     return json.contains(member) && json[member].is_string();
@@ -361,7 +361,7 @@ Result<OpenTask> ParseOpenTask(std::string_view text, std::string_view source) {
   }
   auto json = ParseJson(text);
   if (!json.ok()) return json.status().WithContext(source);
-  auto parts = PartsOf(*json);
+  auto parts = OpenPartsOf(*json);
   if (!parts.ok()) return parts.status().WithContext(source);
   auto task = MakeOpenTask(std::move(*parts));
   if (!task.ok()) return task.status().WithContext(source);

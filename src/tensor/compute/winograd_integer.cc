@@ -26,7 +26,7 @@ std::vector<Fraction> PointsOf(std::int64_t window) {
   return points;
 }
 
-std::int64_t PowerOf(std::int64_t base, std::int64_t exponent) {
+std::int64_t IntegerPower(std::int64_t base, std::int64_t exponent) {
   std::int64_t power = 1;
   for (std::int64_t i = 0; i < exponent; ++i) power *= base;
   return power;
@@ -34,7 +34,7 @@ std::int64_t PowerOf(std::int64_t base, std::int64_t exponent) {
 
 /// Returns x^i * y^(degree - i).
 std::int64_t Monomial(const Fraction& p, std::int64_t i, std::int64_t degree) {
-  return PowerOf(p.x, i) * PowerOf(p.y, degree - i);
+  return IntegerPower(p.x, i) * IntegerPower(p.y, degree - i);
 }
 
 /// Returns the product of (y_k x - x_k y) over all points but one, which vanishes at them; by

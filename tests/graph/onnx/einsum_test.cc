@@ -60,8 +60,8 @@ Array Contracted(const EquationCase& c, const std::vector<Array>& operands) {
   return sums;
 }
 
-OneOperator ModelOf(const char* equation, const std::vector<Array>& operands,
-                    DataType dtype = kFloat32) {
+OneOperator EinsumModel(const char* equation, const std::vector<Array>& operands,
+                        DataType dtype = kFloat32) {
   OneOperator einsum("Einsum", operands[0], 12, dtype);
   for (std::size_t i = 1; i < operands.size(); ++i) einsum.With(operands[i], dtype);
   einsum.model().Text("equation", equation);
@@ -98,9 +98,9 @@ TEST(OnnxEinsum, AnyOperandsDiagonalsAndDots) {
     for (const Ints& shape : c.shapes) {
       operands.push_back(Array::Made(shape, static_cast<int>(operands.size()) + 3, -4, 4));
     }
-    ExpectEqual(ModelOf(c.equation, operands).Run(), Contracted(c, operands));
-    ExpectEqual(ModelOf(c.equation, operands, kInt64).Run(), Contracted(c, operands));
-    ExpectEqual(ModelOf(c.equation, operands, kInt8).Run(), [&] {
+    ExpectEqual(EinsumModel(c.equation, operands).Run(), Contracted(c, operands));
+    ExpectEqual(EinsumModel(c.equation, operands, kInt64).Run(), Contracted(c, operands));
+    ExpectEqual(EinsumModel(c.equation, operands, kInt8).Run(), [&] {
       Array wrapped = Contracted(c, operands);
       for (double& value : wrapped.v) value = static_cast<std::int8_t>(static_cast<int>(value));
       return wrapped;
@@ -111,7 +111,7 @@ TEST(OnnxEinsum, AnyOperandsDiagonalsAndDots) {
 TEST(OnnxEinsum, SaysWhatAnEquationLacks) {
   const Array matrix = Array::Filled({2, 3}), cube = Array::Filled({2, 3, 4});
   const auto message = [](const char* equation, const std::vector<Array>& operands) {
-    const auto graph = ModelOf(equation, operands).model().Import();
+    const auto graph = EinsumModel(equation, operands).model().Import();
     EXPECT_FALSE(graph.ok()) << equation;
     return graph.ok() ? std::string() : std::string(graph.status().message());
   };

@@ -40,7 +40,7 @@ Array Transformed(const Array& x, const Doubles& window, const FrameCase& c) {
   return result;
 }
 
-OneOperator ModelOf(const Array& x, const Doubles& window, const FrameCase& c) {
+OneOperator StftModel(const Array& x, const Doubles& window, const FrameCase& c) {
   OneOperator stft("STFT", x, 17);
   stft.Scalar(static_cast<double>(c.step), kInt64);
   if (c.windowed) {
@@ -67,7 +67,7 @@ TEST(OnnxStft, FramesOfRealAndComplexSignals) {
     const Array x = Array::Made({2, 17, c.parts}, 3, -9, 9);
     Doubles window;
     for (std::int64_t i = 0; i < c.length; ++i) window.push_back(static_cast<double>(i + 1) / 4);
-    ExpectEqual(ModelOf(x, window, c).Run(), Transformed(x, window, c), 1e-5);
+    ExpectEqual(StftModel(x, window, c).Run(), Transformed(x, window, c), 1e-5);
   }
 }
 
@@ -84,7 +84,7 @@ TEST(OnnxStft, WindowThatIsComputed) {
 
 TEST(OnnxStft, SaysWhatDoesNotFit) {
   const auto refusal = [](const Array& x, const Doubles& window, const FrameCase& c) {
-    const auto graph = ModelOf(x, window, c).model().Import();
+    const auto graph = StftModel(x, window, c).model().Import();
     EXPECT_FALSE(graph.ok());
     return graph.ok() ? std::string() : std::string(graph.status().message());
   };

@@ -56,7 +56,7 @@ void AddWeights(OnnxBuilder& model, const std::string& of, const Ints& ids,
   model.IntList(of + "_ids", ids).FloatList(of + "_weights", weights);
 }
 
-std::vector<Tensor> Evaluated(const OnnxBuilder& model, const Tensor& x) {
+std::vector<Tensor> EvaluatedTrees(const OnnxBuilder& model, const Tensor& x) {
   auto graph = model.Import();
   EXPECT_TRUE(graph.ok()) << graph.status().message();
   if (!graph.ok()) return {};
@@ -87,7 +87,7 @@ TEST(OnnxTrees, EveryComparisonAndWhatIsNoNumber) {
       std::vector<double> expected = c.expected;
       if (tracked) expected[3] = 100;
       for (double& value : expected) value += 1;
-      EXPECT_EQ(ValuesOf(Evaluated(model, x)[0]), expected) << c.mode << tracked;
+      EXPECT_EQ(ValuesOf(EvaluatedTrees(model, x)[0]), expected) << c.mode << tracked;
     }
   }
 }
@@ -106,18 +106,18 @@ TEST(OnnxTrees, Aggregates) {
     const float first = sums ? 0.F : name[1] == 'I' ? -1.F : 6.F;
     AddWeights(model, "target", {0, 0, 0, 0}, {first, 10, 20, 5});
     model.Int("n_targets", 1).Text("aggregate_function", name);
-    EXPECT_EQ(ValuesOf(Evaluated(model, Rows())[0]), expected) << name;
+    EXPECT_EQ(ValuesOf(EvaluatedTrees(model, Rows())[0]), expected) << name;
   }
   OnnxBuilder several = MlModel("TreeEnsembleRegressor", 4);
   AddTrees(several);
   AddWeights(several, "target", {0, 2, 2, 1}, {1, 10, 20, 5});
   several.Int("n_targets", 3).FloatList("base_values", {100, 200, 300});
-  EXPECT_THAT(ValuesOf(Evaluated(several, Rows())[0]),
+  EXPECT_THAT(ValuesOf(EvaluatedTrees(several, Rows())[0]),
               ElementsAre(101, 205, 300, 100, 205, 310, 100, 205, 320, 100, 205, 310));
   OnnxBuilder integers = MlModel("TreeEnsembleRegressor", 1, kInt64);
   AddTrees(integers);
   AddWeights(integers, "target", {0, 0, 0, 0}, {1, 10, 20, 5});
-  EXPECT_THAT(ValuesOf(Evaluated(integers, MakeTensor(kInt64, {1, 2}, {1, 2}))[0]),
+  EXPECT_THAT(ValuesOf(EvaluatedTrees(integers, MakeTensor(kInt64, {1, 2}, {1, 2}))[0]),
               ElementsAre(25));
 }
 
@@ -126,7 +126,7 @@ TEST(OnnxTrees, ClassesByTheirScores) {
   AddTrees(three);
   AddWeights(three, "class", {0, 1, 2, 1}, {0.5F, 0.5F, 0.75F, 0.25F});
   three.IntList("classlabels_int64s", {10, -20, 30});
-  const auto made = Evaluated(three, Rows());
+  const auto made = EvaluatedTrees(three, Rows());
   EXPECT_EQ(made[0].dtype(), kInt64);
   EXPECT_THAT(ValuesOf(made[0]), ElementsAre(10, -20, 30, -20));
   EXPECT_THAT(ValuesOf(made[1]), ElementsAre(0.5, 0.25, 0, 0, 0.75, 0, 0, 0.25, 0.75, 0, 0.75, 0));
@@ -135,7 +135,7 @@ TEST(OnnxTrees, ClassesByTheirScores) {
   AddTrees(positive);
   AddWeights(positive, "class", {1, 1, 1, 1}, {0.25F, 0.5F, 0, 0.25F});
   positive.IntList("classlabels_int64s", {3, 4});
-  const auto halves = Evaluated(positive, Rows());
+  const auto halves = EvaluatedTrees(positive, Rows());
   ASSERT_EQ(halves.size(), 2);
   EXPECT_THAT(ValuesOf(halves[0]), ElementsAre(3, 4, 3, 4));
   EXPECT_THAT(ValuesOf(halves[1]), ElementsAre(0, 0.5, 0, 0.75, 0, 0.25, 0, 0.75));
@@ -144,7 +144,7 @@ TEST(OnnxTrees, ClassesByTheirScores) {
   AddTrees(mixed);
   AddWeights(mixed, "class", {0, 0, 0, 0}, {-2, 1, -0.5F, 0.5F});
   mixed.IntList("classlabels_int64s", {3, 4}).Text("post_transform", "LOGISTIC");
-  const auto sides = Evaluated(mixed, Rows());
+  const auto sides = EvaluatedTrees(mixed, Rows());
   EXPECT_THAT(ValuesOf(sides[0]), ElementsAre(3, 4, 3, 4));
   EXPECT_NEAR(sides[1].At(1), 1 / (1 + std::exp(1.5)), 1e-6);
   EXPECT_NEAR(sides[1].At(0), 1 / (1 + std::exp(-1.5)), 1e-6);
@@ -184,7 +184,7 @@ TEST(OnnxTrees, NodesByTheirPlaces) {
   model.IntList("nodes_truenodeids", {1, 0}).IntList("nodes_trueleafs", {0, 1});
   model.IntList("nodes_falsenodeids", {2, 1}).IntList("nodes_falseleafs", {1, 1});
   const Tensor x = MakeTensor(kFloat32, {4, 2}, {1, 2, 5, 1, 2, 9, kNoValue, 0});
-  EXPECT_THAT(ValuesOf(Evaluated(model, x)[0]), ElementsAre(7, 0, 0, 8, 0, 9, 0, 9));
+  EXPECT_THAT(ValuesOf(EvaluatedTrees(model, x)[0]), ElementsAre(7, 0, 0, 8, 0, 9, 0, 9));
 }
 
 TEST(OnnxTrees, SaysWhatIsNoTree) {
@@ -246,11 +246,11 @@ TEST(OnnxTrees, SaysWhatIsNoTree) {
 TEST(OnnxTrees, Scaler) {
   OnnxBuilder each = MlModel("Scaler", 2);
   each.FloatList("offset", {1, 2}).FloatList("scale", {0.5F, 0.25F});
-  EXPECT_THAT(ValuesOf(Evaluated(each, MakeTensor(kFloat32, {2, 2}, {1, 2, 3, 10}))[0]),
+  EXPECT_THAT(ValuesOf(EvaluatedTrees(each, MakeTensor(kFloat32, {2, 2}, {1, 2, 3, 10}))[0]),
               ElementsAre(0, 0, 1, 2));
   OnnxBuilder all = MlModel("Scaler", 2, kInt32);
   all.FloatList("offset", {1}).FloatList("scale", {0.5F});
-  EXPECT_THAT(ValuesOf(Evaluated(all, MakeTensor(kInt32, {2, 2}, {1, 2, 3, 10}))[0]),
+  EXPECT_THAT(ValuesOf(EvaluatedTrees(all, MakeTensor(kInt32, {2, 2}, {1, 2, 3, 10}))[0]),
               ElementsAre(0, 0.5, 1, 4.5));
   OnnxBuilder uneven = MlModel("Scaler", 2);
   uneven.FloatList("offset", {1, 2, 3}).FloatList("scale", {0.5F});

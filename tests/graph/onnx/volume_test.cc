@@ -43,7 +43,7 @@ void ForTapsOf(const Volume& v, const Ints& shape, const Ints& at, const Visit& 
   });
 }
 
-OneOperator OperatorOf(const char* name, const Array& x, const Volume& v) {
+OneOperator VolumeOperator(const char* name, const Array& x, const Volume& v) {
   OneOperator op(name, x, 19);
   op.model().IntList("kernel_shape", v.kernel).IntList("strides", v.strides);
   op.model().IntList("dilations", v.dilations).IntList("pads", v.pads);
@@ -78,7 +78,7 @@ TEST(OnnxVolume, Convolution) {
         });
         expected.At(at) = sum;
       });
-      OneOperator conv = OperatorOf("Conv", x, v);
+      OneOperator conv = VolumeOperator("Conv", x, v);
       conv.With(weight).With(bias).model().Int("group", group);
       ExpectEqual(conv.Run(), expected);
     }
@@ -113,10 +113,10 @@ TEST(OnnxVolume, Pools) {
         most.At(at) = largest;
         mean.At(at) = sum / count;
       });
-      OneOperator average = OperatorOf("AveragePool", x, v);
+      OneOperator average = VolumeOperator("AveragePool", x, v);
       average.model().Int("count_include_pad", counted ? 1 : 0);
       ExpectEqual(average.Run(), mean, 1e-5);
-      ExpectEqual(OperatorOf("MaxPool", x, v).Run(), most);
+      ExpectEqual(VolumeOperator("MaxPool", x, v).Run(), most);
     }
   }
 }
@@ -130,7 +130,7 @@ TEST(OnnxVolume, PoolRoundedUp) {
     double& largest = most.At({0, 0, i[2] / 2, i[3] / 2, i[4] / 2});
     largest = std::max(largest, x.At(i));
   });
-  OneOperator pool = OperatorOf("MaxPool", x, v);
+  OneOperator pool = VolumeOperator("MaxPool", x, v);
   pool.model().Int("ceil_mode", 1);
   ExpectEqual(pool.Run(), most);
 }

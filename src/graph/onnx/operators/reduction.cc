@@ -35,7 +35,7 @@ void ImportReduceMax(OnnxNode& node) { ImportReduce(node, OpKind::kReduceMax, 18
 void ImportReduceMin(OnnxNode& node) { ImportReduce(node, OpKind::kReduceMin, 18); }
 
 // Roots and logarithms of integers are computed in float64 and truncated.
-int Real(OnnxNode& node, int id) {
+int RealInput(OnnxNode& node, int id) {
   return node.ok() && node.TypeOf(id).dtype.is_integer() ? node.EmitCast(id, kFloat64) : id;
 }
 void ReturnReduced(OnnxNode& node, int value) {
@@ -49,7 +49,7 @@ void ImportReduceL1(OnnxNode& node) {
   node.Return(ReductionOf(node, OpKind::kReduceSum), {magnitude});
 }
 void ImportReduceL2(OnnxNode& node) {
-  const int squares = Square(node, Real(node, node.Input(0)));
+  const int squares = Square(node, RealInput(node, node.Input(0)));
   const int sum = node.Emit(ReductionOf(node, OpKind::kReduceSum), {squares});
   ReturnReduced(node, node.Emit(OpKind::kSqrt, {sum}));
 }
@@ -58,14 +58,14 @@ void ImportReduceSumSquare(OnnxNode& node) {
   node.Return(ReductionOf(node, OpKind::kReduceSum), {squares});
 }
 void ImportReduceLogSum(OnnxNode& node) {
-  const int data = Real(node, node.Input(0));
+  const int data = RealInput(node, node.Input(0));
   const int sum = node.Emit(ReductionOf(node, OpKind::kReduceSum), {data});
   ReturnReduced(node, node.Emit(OpKind::kLog, {sum}));
 }
 // Subtracts the largest element from the exponents to avoid overflow, unless it is infinite. Then
 // the exponentials are zero or infinite, and so is the result.
 void ImportReduceLogSumExp(OnnxNode& node) {
-  const int data = Real(node, node.Input(0));
+  const int data = RealInput(node, node.Input(0));
   const Operator sum = ReductionOf(node, OpKind::kReduceSum);
   Operator largest = sum;
   if (largest.kind != OpKind::kIdentity) largest.kind = OpKind::kReduceMax;

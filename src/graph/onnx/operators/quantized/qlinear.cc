@@ -44,7 +44,7 @@ QuantizedInput ReadQuantized(OnnxNode& node, int index) {
 
 // Reads scale and zero point of the result. Without a zero point it is 0 and the type is that of
 // the data.
-QuantizedRange ResultOf(OnnxNode& node, int scale_index, DataType fallback) {
+QuantizedRange StoredRange(OnnxNode& node, int scale_index, DataType fallback) {
   const auto scales = Scales(node, scale_index, 1);
   const std::int64_t zero = ZeroPoint(node, scale_index + 1);
   const DataType dtype =
@@ -90,7 +90,7 @@ int Quantized(OnnxNode& node, int value, const QuantizedRange& range) {
 
 void ImportQLinearAdd(OnnxNode& node) {
   const QuantizedInput a = ReadQuantized(node, 0), b = ReadQuantized(node, 3);
-  const QuantizedRange range = ResultOf(node, 6, node.TypeOf(a.id).dtype);
+  const QuantizedRange range = StoredRange(node, 6, node.TypeOf(a.id).dtype);
   if (!node.ok()) return;
   const auto scale = static_cast<float>(range.scale);
   const int left = node.Emit(OpKind::kMul, ExactOffset(node, a), a.scale / scale);
@@ -100,7 +100,7 @@ void ImportQLinearAdd(OnnxNode& node) {
 
 void ImportQLinearMul(OnnxNode& node) {
   const QuantizedInput a = ReadQuantized(node, 0), b = ReadQuantized(node, 3);
-  const QuantizedRange range = ResultOf(node, 6, node.TypeOf(a.id).dtype);
+  const QuantizedRange range = StoredRange(node, 6, node.TypeOf(a.id).dtype);
   if (!node.ok()) return;
   const float factor = a.scale * b.scale / static_cast<float>(range.scale);
   const int product = node.Emit(OpKind::kMul, {ExactOffset(node, a), ExactOffset(node, b)});
@@ -114,7 +114,7 @@ void ImportQLinearConcat(OnnxNode& node) {
     return node.FailInvalid("has " + std::to_string(count) +
                             " inputs, expected scale and zero point, and three for each part");
   }
-  const QuantizedRange range = ResultOf(node, 0, kUInt8);
+  const QuantizedRange range = StoredRange(node, 0, kUInt8);
   std::vector<int> parts;
   for (int i = 2; i < count && node.ok(); i += 3) {
     const QuantizedInput input = ReadQuantized(node, i);
@@ -133,7 +133,7 @@ void ImportQLinearConcat(OnnxNode& node) {
 // Inputs: condition, then integers, scale and zero point of both values, then those of the result.
 void ImportQLinearWhere(OnnxNode& node) {
   const QuantizedInput yes = ReadQuantized(node, 1), no = ReadQuantized(node, 4);
-  const QuantizedRange range = ResultOf(node, 7, node.TypeOf(yes.id).dtype);
+  const QuantizedRange range = StoredRange(node, 7, node.TypeOf(yes.id).dtype);
   if (!node.ok()) return;
   const int chosen = node.Emit(OpKind::kWhere, {node.Input(0), Real(node, yes), Real(node, no)});
   node.SetOutput(Quantized(node, chosen, range));
@@ -142,7 +142,7 @@ void ImportQLinearWhere(OnnxNode& node) {
 // Imports a function of one argument: `op` applied to the dequantized input.
 void ReturnFunction(OnnxNode& node, const Operator& op) {
   const QuantizedInput input = ReadQuantized(node, 0);
-  const QuantizedRange range = ResultOf(node, 3, node.TypeOf(input.id).dtype);
+  const QuantizedRange range = StoredRange(node, 3, node.TypeOf(input.id).dtype);
   if (!node.ok()) return;
   node.SetOutput(Quantized(node, node.Emit(op, {Real(node, input)}), range));
 }
@@ -184,7 +184,7 @@ bool IsChannelsLast(OnnxNode& node) {
 // Emits sums of the integers, times x_scale / (count * y_scale).
 void ImportQLinearGlobalAveragePool(OnnxNode& node) {
   const QuantizedInput input = ReadQuantized(node, 0);
-  const QuantizedRange range = ResultOf(node, 3, node.TypeOf(input.id).dtype);
+  const QuantizedRange range = StoredRange(node, 3, node.TypeOf(input.id).dtype);
   const bool last = IsChannelsLast(node);
   if (!node.ok()) return;
   const Shape shape = node.TypeOf(input.id).shape;
@@ -215,7 +215,7 @@ void ImportQLinearGlobalAveragePool(OnnxNode& node) {
 
 void ImportQLinearAveragePool(OnnxNode& node) {
   const QuantizedInput input = ReadQuantized(node, 0);
-  const QuantizedRange range = ResultOf(node, 3, node.TypeOf(input.id).dtype);
+  const QuantizedRange range = StoredRange(node, 3, node.TypeOf(input.id).dtype);
   const bool last = IsChannelsLast(node);
   if (!node.ok()) return;
   if (last && node.Rank(input.id) != 4) {
@@ -260,7 +260,7 @@ void ImportQGemm(OnnxNode& node) {
     const int real = node.EmitCast(sum, kFloat32);
     return node.SetOutput(node.Emit(OpKind::kMul, {real, node.EmitConstant(std::move(factors))}));
   }
-  const QuantizedRange range = ResultOf(node, 7, node.TypeOf(data).dtype);
+  const QuantizedRange range = StoredRange(node, 7, node.TypeOf(data).dtype);
   for (float& factor : factors.As<float>()) factor /= static_cast<float>(range.scale);
   node.SetOutput(EmitRequantized(node, sum, std::move(factors), range));
 }

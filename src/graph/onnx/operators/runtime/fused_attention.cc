@@ -55,7 +55,7 @@ int Behind(OnnxNode& node, int earlier, int later) {
 }
 
 // Emits 0 if `allowed`, else the number that replaces minus infinity.
-int Filtered(OnnxNode& node, int allowed, DataType dtype) {
+int FilteredMask(OnnxNode& node, int allowed, DataType dtype) {
   const double filter = node.Float("mask_filter_value", -10000);
   return node.Emit(OpKind::kWhere,
                    {allowed, node.EmitScalar(dtype, 0), node.EmitScalar(dtype, filter)});
@@ -74,11 +74,11 @@ int MaskTerm(OnnxNode& node, int index, const Shape& scores, DataType dtype) {
     const int places = EmitPositions(node, kInt32, keys);
     const int ends = node.EmitReshape(Slice(node, mask, 0, 0, batch), {batch, 1, 1, 1});
     const int before = node.Emit(OpKind::kLess, {places, ends});
-    if (shape[0] == batch) return Filtered(node, before, dtype);
+    if (shape[0] == batch) return FilteredMask(node, before, dtype);
     const int begins = node.EmitReshape(Slice(node, mask, 0, batch, 2 * batch), {batch, 1, 1, 1});
     const int outside = node.Emit(OpKind::kLess, {places, begins});
     const int inside = node.Emit(OpKind::kWhere, {outside, node.EmitScalar(kBool, 0), before});
-    return Filtered(node, inside, dtype);
+    return FilteredMask(node, inside, dtype);
   }
   const bool rows = shape == Shape{batch, queries, keys};
   if (!rows && shape != Shape{batch, keys}) {
@@ -89,7 +89,7 @@ int MaskTerm(OnnxNode& node, int index, const Shape& scores, DataType dtype) {
     return -1;
   }
   const int shaped = node.EmitReshape(mask, {batch, 1, rows ? queries : 1, keys});
-  return Filtered(node, node.Emit(OpKind::kLess, {node.EmitScalar(kInt32, 0), shaped}), dtype);
+  return FilteredMask(node, node.Emit(OpKind::kLess, {node.EmitScalar(kInt32, 0), shaped}), dtype);
 }
 
 // Emits the lowest float for keys after the query. The last query is aligned with the last key.
