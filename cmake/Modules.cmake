@@ -176,17 +176,17 @@ if(TILEWRIGHT_SANITIZE)
 endif()
 
 # tw_tests(<folder> DEPS <module>... PARTS <number> SANITIZED_PARTS <number> SANITIZED_WITHOUT <case>...
-#          SHARED <test>...): one test program from tests/<folder>/*_test.cc, with the ctest label <folder>.
+#          OPTIMIZED_TOO <case>... SHARED <test>...): one test program from tests/<folder>/*_test.cc, with the ctest label <folder>.
 # PARTS (default 1): number of processes that divide the cases (tests/cases.sh); a process for each case
 # would take longer than most cases do. A part has every PARTS-th case.
 # SANITIZED_PARTS: sanitized builds run only so many of the parts (0: none), for modules with hundreds of cases
 # that take the same paths with other sizes. SANITIZED_WITHOUT: cases that sanitized builds leave out, as
 # shell patterns: their time is spent in code that others cover. All cases run if TILEWRIGHT_ALL_SANITIZED
-# is on. TILEWRIGHT_TESTS_ONCE: an optimized build runs only what sanitized builds leave out; BOTH: all,
-# for modules whose code or cases differ in a sanitized build.
+# is on. TILEWRIGHT_TESTS_ONCE: an optimized build runs only what sanitized builds leave out, and
+# OPTIMIZED_TOO: cases, as shell patterns, whose code differs in a sanitized build or is not in it.
 # SHARED: the tests that need third-party data, as GoogleTest patterns.
 function(tw_tests folder)
-  cmake_parse_arguments(ARG "BOTH" "PARTS;SANITIZED_PARTS" "DEPS;LIBS;SHARED;SANITIZED_WITHOUT" ${ARGN})
+  cmake_parse_arguments(ARG "" "PARTS;SANITIZED_PARTS" "DEPS;LIBS;SHARED;SANITIZED_WITHOUT;OPTIMIZED_TOO" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc)
   # A file with a main of its own is another program.
   list(FILTER sources EXCLUDE REGEX "_main\\.cc$")
@@ -224,6 +224,8 @@ function(tw_tests folder)
     set(ARG_SANITIZED_PARTS ${ARG_PARTS})
   endif()
   list(JOIN ARG_SANITIZED_WITHOUT ":" apart)
+  list(APPEND ARG_OPTIMIZED_TOO ${ARG_SANITIZED_WITHOUT})
+  list(JOIN ARG_OPTIMIZED_TOO ":" optimized)
   set(added FALSE)
   foreach(part RANGE 1 ${ARG_PARTS})
     set(choice "")
@@ -233,11 +235,11 @@ function(tw_tests folder)
       elseif(apart)
         set(choice without ${apart})
       endif()
-    elseif(TILEWRIGHT_TESTS_ONCE AND NOT ARG_BOTH AND NOT TILEWRIGHT_SANITIZE AND part LESS_EQUAL ARG_SANITIZED_PARTS)
-      if(NOT apart)
+    elseif(TILEWRIGHT_TESTS_ONCE AND NOT TILEWRIGHT_SANITIZE AND part LESS_EQUAL ARG_SANITIZED_PARTS)
+      if(NOT optimized)
         continue()
       endif()
-      set(choice only ${apart})
+      set(choice only ${optimized})
     endif()
     set(added TRUE)
     set(name ${folder}_tests_${part}_of_${ARG_PARTS})
