@@ -3,6 +3,7 @@
 
 #include "src/codegen/backend.h"
 
+#include "src/codegen/amdgpu/dot.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/gpu/amdgpu_machine.h"
 #include "src/codegen/gpu/launches.h"
