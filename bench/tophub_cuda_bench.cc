@@ -4,7 +4,9 @@
 // most 45 ms. With --ptxas, the device's assembler has to accept every PTX for its architecture.
 // With --simt, records of at most MEGAMACS million multiply-accumulates (larger ones take too long)
 // run in the SIMT emulator and are compared with the reference; with --device, on that device
-// (2, opencl:0). --target compiles the records for another target than their own. --task selects
+// (2, opencl:0). --target compiles the records for another target than their own, with their -model
+// if TEXT has no options (rocm). For AMD GPUs, code objects are linked, and the registers and the
+// memory that their metadata state have to be within the limits of the processor. --task selects
 // the records of one template. --state stores the result of each record in a file, from which an
 // interrupted run continues.
 //
@@ -24,10 +26,14 @@
 
 #include "records/autotvm/task.h"
 #include "src/base/files/file.h"
+#include "src/base/math.h"
 #include "src/base/strings.h"
+#include "src/codegen/amdgpu/code_object.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/nvptx/ptxas.h"
+#include "src/schedule/launch.h"
 #include "src/schedule/lower/lower.h"
+#include "src/target/device.h"
 #include "src/target/gpu.h"
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"
@@ -43,30 +49,40 @@ namespace {
 struct Fate {
   std::string task;
   bool simulated = false, assembled = false, spilling = false;
-  double milliseconds = -1;  // processor time; negative: no PTX was generated
-  double error = 0;          // largest in the emulator, relative to the root mean square
-  std::string refused;       // why; empty: it is legal
+  double milliseconds = -1;        // processor time; negative: no PTX was generated
+  double error = 0;                // largest in the emulator, relative to the root mean square
+  int registers = 0;               // largest number of vector registers of a code object's kernels
+  std::int64_t private_bytes = 0;  // largest private memory of a thread of them
+  std::string refused;             // why; empty: it is legal
 
   /// Formats a line of the file of --state, without its line end.
   std::string ToLine() const {
     std::string line = task + '\t' + std::to_string(milliseconds);
     for (const bool flag : {simulated, assembled, spilling}) line += flag ? "\t1" : "\t0";
     std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "\t%.3e\t", error);
-    return line + text.data() + refused;
+    std::snprintf(text.data(), text.size(), "\t%.3e\t%d\t", error, registers);
+    return line + text.data() + std::to_string(private_bytes) + '\t' + refused;
   }
   static Fate FromLine(const std::string& line) {
     const std::vector<std::string> parts = Split(line, '\t');
-    constexpr std::size_t kParts = 7;
+    constexpr std::size_t kParts = 9;
     if (parts.size() != kParts) return {};
     const auto number = [&](std::size_t i) { return std::strtod(parts[i].c_str(), nullptr); };
-    return {parts[0],  parts[2] == "1", parts[3] == "1", parts[4] == "1",
-            number(1), number(5),       parts[6]};
+    return {parts[0],
+            parts[2] == "1",
+            parts[3] == "1",
+            parts[4] == "1",
+            number(1),
+            number(5),
+            static_cast<int>(number(6)),
+            static_cast<std::int64_t>(number(7)),
+            parts[8]};
   }
 };
 
 struct Counts {
-  int records = 0, legal = 0, assembled = 0, spilling = 0, verified = 0;
+  int records = 0, legal = 0, assembled = 0, spilling = 0, verified = 0, registers = 0;
+  std::int64_t private_bytes = 0;
   double worst = 0;  // largest error in the emulator, relative to the root mean square
   std::vector<double> milliseconds;
   std::map<std::string, int> refused;  // by reason, without numbers
@@ -98,7 +114,7 @@ struct Built {
   Workload workload;
   KernelLayouts layouts;
   Program program;
-  std::string ptx;
+  std::string code;
 };
 
 Result<Built> Build(const records::LogLine& line, const records::AutotvmInput& input,
@@ -115,9 +131,34 @@ Result<Built> Build(const records::LogLine& line, const records::AutotvmInput& i
   const double start = Now();
   TW_ASSIGN_OR_RETURN(auto kernel, entry->apply(workload, {}, target, config));
   TW_ASSIGN_OR_RETURN(auto program, Lower(kernel.schedule, "tw_kernel", LowerLimitsFor(target)));
-  TW_ASSIGN_OR_RETURN(auto ptx, Generate({program}, target, Emit::kAssembly));
+  TW_ASSIGN_OR_RETURN(auto code, Generate({program}, target, Emit::kObject));
   fate.milliseconds = 1e3 * (Now() - start);
-  return Built{workload, kernel.layouts, std::move(program), std::move(ptx)};
+  return Built{workload, kernel.layouts, std::move(program), std::move(code)};
+}
+
+/// Checks the metadata of a code object. Errors: kInternal for what exceeds a limit.
+Status CheckCodeObject(const Built& built, const Target& target, Fate& fate) {
+  constexpr int kMostRegisters = 256;
+  TW_ASSIGN_OR_RETURN(const auto limits, LimitsOf(target));
+  TW_ASSIGN_OR_RETURN(const auto kernels, ResourcesOfCodeObject(built.code));
+  const LaunchPlan plan = PlanLaunches(built.program);
+  if (kernels.size() != plan.launches.size()) return Internal("not a kernel for each launch");
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const AmdKernelResources& kernel = kernels[i];
+    const auto launch = std::ranges::find(plan.launches, kernel.kernel, &Launch::name);
+    if (launch == plan.launches.end()) return Internal("no launch " + kernel.kernel);
+    const std::int64_t local = kernel.local_bytes + launch->dynamic_shared_bytes();
+    if (local > limits.block_shared_bytes ||
+        RoundUp(local, kSharedAlignment) < launch->shared_bytes ||
+        kernel.vector_registers > kMostRegisters || kernel.threads != launch->threads()) {
+      return Internal(kernel.kernel + ": metadata beyond the limits, or not those of the launch");
+    }
+    fate.registers = std::max(fate.registers, kernel.vector_registers);
+    fate.private_bytes = std::max(fate.private_bytes, kernel.private_bytes);
+    fate.spilling = fate.private_bytes > 0;
+  }
+  fate.assembled = true;
+  return {};
 }
 
 Status Assemble(const std::string& ptxas, const std::string& ptx, const Target& target,
@@ -149,6 +190,8 @@ void Add(const Fate& fate, Counts& counts) {
   counts.spilling += fate.spilling ? 1 : 0;
   counts.verified += fate.simulated ? 1 : 0;
   counts.worst = std::max(counts.worst, fate.error);
+  counts.registers = std::max(counts.registers, fate.registers);
+  counts.private_bytes = std::max(counts.private_bytes, fate.private_bytes);
   if (fate.milliseconds >= 0) counts.milliseconds.push_back(fate.milliseconds);
   if (!fate.refused.empty()) ++counts.refused[WithoutNumbers(fate.refused)];
 }
@@ -158,7 +201,14 @@ void Print(const std::map<std::string, Counts>& all, const std::string& device) 
     std::printf("%-28s %4d records, %4d legal; processor ms: median %.1f, p90 %.1f, max %.1f\n",
                 task.c_str(), c.records, c.legal, Percentile(c.milliseconds, 0.5),
                 Percentile(c.milliseconds, 0.9), Percentile(c.milliseconds, 1));
-    if (c.assembled > 0) std::printf("    ptxas took %d, %d spill\n", c.assembled, c.spilling);
+    if (c.registers > 0) {
+      std::printf(
+          "    %d code objects, at most %d vector registers, %d with private memory (at most %lld "
+          "bytes)\n",
+          c.assembled, c.registers, c.spilling, static_cast<long long>(c.private_bytes));
+    } else if (c.assembled > 0) {
+      std::printf("    ptxas took %d, %d spill\n", c.assembled, c.spilling);
+    }
     if (c.verified > 0) {
       std::printf("    %s: %d right, worst error %.1e of the RMS\n",
                   device.empty() ? "simt" : device.c_str(), c.verified, c.worst);
@@ -179,11 +229,18 @@ Fate Try(const records::LogLine& line, const records::AutotvmInput& input, const
          const std::string& ptxas) {
   Fate fate;
   fate.task = input.task.name;
-  Target target = options.target.empty() ? input.target.target : *Target::Parse(options.target);
+  const Target& own = input.target.target;
+  Target target = options.target.empty() ? own : *Target::Parse(options.target);
+  if (target.options().empty() && !own.Option("model").empty()) {
+    target.SetOption("model", own.Option("model"));
+  }
   if (!options.arch.empty()) target.SetOption("arch", options.arch);
   auto built = Build(line, input, target, fate);
   Status status = built.status();
-  if (status.ok() && !ptxas.empty()) status = Assemble(ptxas, built->ptx, target, fate);
+  if (status.ok() && DeviceTraitsOf(target).grids_are_code_objects) {
+    status = CheckCodeObject(*built, target, fate);
+  }
+  if (status.ok() && !ptxas.empty()) status = Assemble(ptxas, built->code, target, fate);
   if (status.ok() && built->workload.macs() <= 1e6 * options.simt_megamacs) {
     status = Verify(*built, target, fate);
   }

@@ -19,8 +19,8 @@ using LoopFeatures = Status (*)(const Target&, const LoopSummary&, const Config&
 
 Status OfGpu(const Target& target, const LoopSummary& summary, const Config& config,
              std::span<float> out) {
-  TW_ASSIGN_OR_RETURN(const int capability, ComputeCapabilityOf(target));
-  ExtractGpuFeatures(summary, LimitsOf(capability), config, out);
+  TW_ASSIGN_OR_RETURN(const auto limits, LimitsOf(target));
+  ExtractGpuFeatures(summary, limits, config, out);
   return {};
 }
 
@@ -36,7 +36,8 @@ using Estimate = double (*)(const Target&, std::span<const float>);
 Status ExtractLoopFeatures(const Target& target, const LoopSummary& summary, const Config& config,
                            std::span<float> out) {
   static constexpr std::array kDevices = {DeviceTableRow<LoopFeatures>{"cuda", &OfGpu},
-                                          DeviceTableRow<LoopFeatures>{"opencl", &OfGpu}};
+                                          DeviceTableRow<LoopFeatures>{"opencl", &OfGpu},
+                                          DeviceTableRow<LoopFeatures>{"rocm", &OfGpu}};
   if (const LoopFeatures* own = FindDeviceRow(kDevices, target)) {
     return (*own)(target, summary, config, out);
   }

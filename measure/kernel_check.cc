@@ -26,7 +26,7 @@ constexpr std::int64_t kMaxWorkspaceBytes = std::int64_t{1} << 40;
 constexpr std::array<std::int64_t, 3> kMaxGrid = {std::numeric_limits<std::int32_t>::max(), 65535,
                                                   65535};
 constexpr std::array<std::int64_t, 3> kMaxBlock = {1024, 1024, 64};
-/// Work-items of a group of OpenCL, which has no smaller limit along z.
+/// Work-items of a group of OpenCL and of AMD GPUs, which have no smaller limit along z.
 constexpr std::array<std::int64_t, 3> kMaxGroup = {1024, 1024, 1024};
 constexpr std::int64_t kMaxBlockThreads = 1024;
 constexpr std::int64_t kMaxSharedBytes = std::int64_t{1} << 20;
@@ -126,8 +126,9 @@ Status CheckLaunch(const KernelSpec& kernel, const GridLaunch& launch) {
   if (launch.kernel.size() > kMaxName) return Bad("kernel", "its name is too long");
   if (!launch.library.file.empty()) return CheckLibraryCall(kernel, launch.library);
   TW_RETURN_IF_ERROR(CheckExtents("grid", launch.grid, kMaxGrid));
-  const bool is_source = DeviceTraitsOf(kernel.target).grids_are_source;
-  TW_RETURN_IF_ERROR(CheckExtents("block", launch.block, is_source ? kMaxGroup : kMaxBlock));
+  const DeviceTraits& device = DeviceTraitsOf(kernel.target);
+  const bool groups = device.grids_are_source || device.grids_are_code_objects;
+  TW_RETURN_IF_ERROR(CheckExtents("block", launch.block, groups ? kMaxGroup : kMaxBlock));
   const std::int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
   if (threads > kMaxBlockThreads) {
     return Bad("block", std::to_string(threads) + " threads, expected at most " +

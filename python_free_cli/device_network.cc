@@ -146,7 +146,7 @@ Result<session::Session> DeviceNetwork::MakeSession(bool seeded) const {
     if (!place_.sources.tophub.empty()) return InvalidArgument("--tophub: needs --target vta");
   } else if (!device.has_host_fallback) {
     return InvalidArgument("--target: '" + target.kind_name() +
-                           "', expected vta, cuda or opencl (a library contains its target)");
+                           "', expected vta, cuda, opencl or rocm (a library contains its target)");
   } else {
     TW_RETURN_IF_ERROR(device_.CheckUnused());
   }

@@ -42,7 +42,7 @@ Status NetworkTarget::RefuseRecords(std::string_view why) const {
 }
 
 Status NetworkTarget::CheckUnused() const {
-  return RefuseRecords("needs --target vta, cuda or opencl; a library contains its configs");
+  return RefuseRecords("needs --target vta, cuda, opencl or rocm; a library contains its configs");
 }
 
 Status NetworkTarget::CheckUnusedBy(const std::string& bundle) const {

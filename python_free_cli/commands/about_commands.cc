@@ -51,17 +51,8 @@ class TargetsCommand final : public Command {
       out["boards"].push_back(
           {{"name", board.name}, {"description", board.description}, {"target", board.target}});
     }
-    const auto gpus = CudaDevices();
-    if (gpus.ok()) {
-      for (const CudaDevice& gpu : *gpus) {
-        out["cuda"]["devices"].push_back({{"name", gpu.name},
-                                          {"compute_capability", gpu.compute_capability},
-                                          {"multiprocessors", gpu.multiprocessors},
-                                          {"memory_bytes", gpu.memory_bytes}});
-      }
-    } else {
-      out["cuda"]["missing"] = gpus.status().message();
-    }
+    out["cuda"] = GpuJson(CudaApi::kLibrary);
+    out["rocm"] = GpuJson(CudaApi::kHipLibrary);
     out["opencl"] = OpenClJson();
     const measure::SandboxGaps missing = measure::TestSandbox();
     out["sandbox"] = {
@@ -90,7 +81,8 @@ class TargetsCommand final : public Command {
                                out["sandbox"]["system_calls"].get<std::string>(),
                                out["sandbox"]["landlock"].get<std::string>(),
                                out["sandbox"]["user_namespace"].get<std::string>()));
-    PrintCuda(out["cuda"]);
+    PrintGpus("cuda          ", "PTX", out["cuda"]);
+    PrintGpus("rocm          ", "code objects", out["rocm"]);
     PrintOpenCl(out["opencl"]);
     for (const Json& library : out["libraries"]) {
       const char* what = library.contains("version") ? "version" : "missing";
@@ -116,17 +108,39 @@ class TargetsCommand final : public Command {
   }
 
  private:
-  static void PrintCuda(const Json& cuda) {
-    if (cuda.contains("missing")) {
-      PrintAfterHead("cuda          ", cuda["missing"].get<std::string>() +
-                                           "; kernels can still be compiled to PTX and emulated "
-                                           "(--device simt)");
+  /// Describes the GPUs of a driver of CUDA or HIP.
+  static Json GpuJson(const char* library) {
+    const auto gpus = CudaDevices(library);
+    if (!gpus.ok()) return {{"missing", gpus.status().message()}};
+    Json out;
+    for (const CudaDevice& gpu : *gpus) {
+      Json device = {{"name", gpu.name},
+                     {"multiprocessors", gpu.multiprocessors},
+                     {"memory_bytes", gpu.memory_bytes}};
+      if (gpu.processor.empty()) {
+        device["compute_capability"] = gpu.compute_capability;
+      } else {
+        device["processor"] = gpu.processor;
+      }
+      out["devices"].push_back(std::move(device));
+    }
+    return out;
+  }
+
+  static void PrintGpus(const char* head, const std::string& code, const Json& gpus) {
+    if (gpus.contains("missing")) {
+      PrintAfterHead(head, gpus["missing"].get<std::string>() +
+                               "; kernels can still be compiled to " + code +
+                               " and emulated (--device simt)");
       return;
     }
-    for (const Json& gpu : cuda["devices"]) {
-      PrintOut("cuda          {} (sm_{}, {} multiprocessors, {} MiB)\n",
-               gpu["name"].get<std::string>(), gpu["compute_capability"].get<int>(),
-               gpu["multiprocessors"].get<int>(), gpu["memory_bytes"].get<std::int64_t>() >> 20);
+    for (const Json& gpu : gpus["devices"]) {
+      const std::string processor =
+          gpu.contains("processor") ? gpu["processor"].get<std::string>()
+                                    : "sm_" + std::to_string(gpu["compute_capability"].get<int>());
+      PrintOut("{}{} ({}, {} multiprocessors, {} MiB)\n", head, gpu["name"].get<std::string>(),
+               processor, gpu["multiprocessors"].get<int>(),
+               gpu["memory_bytes"].get<std::int64_t>() >> 20);
     }
   }
 

@@ -2,9 +2,11 @@
 // config.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 #include "python_free_cli/arguments/task_argument.h"
@@ -12,6 +14,7 @@
 #include "python_free_cli/print.h"
 #include "src/base/json.h"
 #include "src/base/text/plural.h"
+#include "src/codegen/amdgpu/code_object.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/nvptx/ptxas.h"
 #include "src/schedule/lower/lower.h"
@@ -131,6 +134,8 @@ class LowerCommand final : public Command {
            "asm\n"
            "  tilewright lower resnet18.onnx#1 --target 'cuda -arch=sm_75' --emit ptx\n"
            "  tilewright lower resnet18.onnx#1 --target opencl --emit opencl\n"
+           "  tilewright lower resnet18.onnx#1 --target 'rocm -model=gfx906' --emit hsaco > "
+           "kernel.hsaco\n"
            "  tilewright lower resnet18_v1_vta_packed.relay#1 --target vta --vta-config "
            "sim --emit cost\n";
   }
@@ -141,7 +146,7 @@ class LowerCommand final : public Command {
     candidate_.number.Declare(app);
     app.add_option("--emit", emit_, "Output (default: loops; vta for a VTA target)")
         ->check(CLI::IsMember({"schedule", "stages", "loops", "llvm", "asm", "ptx", "opencl",
-                               "resources", "vta", "cost"}));
+                               "hsaco", "resources", "vta", "cost"}));
     candidate_.Declare(app);
   }
   Result<int> Run() override {
@@ -151,13 +156,7 @@ class LowerCommand final : public Command {
     if (chosen.entry->build_stream != nullptr || emit_ == "vta" || emit_ == "cost") {
       return PrintStream(task, chosen);
     }
-    const DeviceTraits& device = DeviceTraitsOf(target);
-    const bool of_cuda = emit_ == "ptx" || emit_ == "resources", of_opencl = emit_ == "opencl";
-    if ((of_cuda && (!device.launches_grids || device.grids_are_source)) ||
-        (of_opencl && !device.grids_are_source)) {
-      return InvalidArgument("--emit " + emit_ + ": the target is '" + target.kind_name() +
-                             "', expected " + (of_opencl ? "opencl" : "cuda"));
-    }
+    TW_RETURN_IF_ERROR(CheckForm(target));
     TW_ASSIGN_OR_RETURN(auto kernel, ApplyTemplate(*chosen.entry, task.task.workload, task.epilogue,
                                                    target, chosen.config));
     if (emit_ == "schedule") {
@@ -178,14 +177,55 @@ class LowerCommand final : public Command {
       WriteText(ToString(program));
       return kExitDone;
     }
-    TW_ASSIGN_OR_RETURN(
-        auto code, Generate({program}, target, emit_ == "llvm" ? Emit::kLlvmIr : Emit::kAssembly));
-    if (emit_ == "resources") return PrintResources(program, code, target);
+    const bool of_object = emit_ == "hsaco" || emit_ == "resources";
+    TW_ASSIGN_OR_RETURN(auto code, Generate({program}, target,
+                                            emit_ == "llvm" ? Emit::kLlvmIr
+                                            : of_object     ? Emit::kObject
+                                                            : Emit::kAssembly));
+    if (emit_ == "resources") {
+      return DeviceTraitsOf(target).grids_are_code_objects ? PrintAmdResources(program, code)
+                                                           : PrintResources(program, code, target);
+    }
+    if (emit_ == "hsaco") return WriteFile(code);
     WriteText(code);
     return kExitDone;
   }
 
  private:
+  /// Writes bytes to the standard output. Errors: kInvalidArgument if it is a terminal.
+  static Result<int> WriteFile(const std::string& bytes) {
+    if (::isatty(STDOUT_FILENO) == 1) {
+      return InvalidArgument("--emit hsaco: writes an ELF file, expected a redirection (> FILE)");
+    }
+    if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) {
+      return Unavailable("--emit hsaco: the standard output cannot be written");
+    }
+    return kExitDone;
+  }
+
+  /// Errors: kInvalidArgument for a form of code that the target does not have.
+  Status CheckForm(const Target& target) const {
+    struct Form {
+      std::string_view emit, of;
+      bool ptx, source, code_object;
+    };
+    constexpr std::array kForms = {Form{"ptx", "cuda", true, false, false},
+                                   Form{"opencl", "opencl", false, true, false},
+                                   Form{"hsaco", "rocm", false, false, true},
+                                   Form{"resources", "cuda or rocm", true, false, true}};
+    const auto* form = std::ranges::find(kForms, emit_, &Form::emit);
+    if (form == kForms.end()) return {};
+    const DeviceTraits& device = DeviceTraitsOf(target);
+    const bool other = device.grids_are_source || device.grids_are_code_objects;
+    if ((form->source && device.grids_are_source) ||
+        (form->code_object && device.grids_are_code_objects) ||
+        (form->ptx && device.launches_grids && !other)) {
+      return {};
+    }
+    return InvalidArgument("--emit " + emit_ + ": the target is '" + target.kind_name() +
+                           "', expected " + std::string(form->of));
+  }
+
   Result<int> PrintStream(const search::TuneTask& task, const session::ChosenConfig& chosen) const {
     if (!emit_.empty() && emit_ != "vta" && emit_ != "cost") {
       return InvalidArgument("--emit " + emit_ +
@@ -242,6 +282,22 @@ class LowerCommand final : public Command {
           "stored, {} loaded\n",
           kernel.kernel, kernel.registers, kernel.shared_bytes + given, kernel.stack_bytes,
           kernel.spill_store_bytes, kernel.spill_load_bytes);
+    }
+    return kExitDone;
+  }
+
+  static Result<int> PrintAmdResources(const Program& program, const std::string& code) {
+    TW_ASSIGN_OR_RETURN(auto kernels, ResourcesOfCodeObject(code));
+    const LaunchPlan plan = PlanLaunches(program);
+    for (const AmdKernelResources& kernel : kernels) {
+      const auto launch = std::ranges::find(plan.launches, kernel.kernel, &Launch::name);
+      const std::int64_t given = launch == plan.launches.end() ? 0 : launch->dynamic_shared_bytes();
+      PrintOut(
+          "{}: {} vector registers, {} scalar registers, {} bytes of shared memory, {} bytes of "
+          "private memory, spills: {} vector registers, {} scalar registers\n",
+          kernel.kernel, kernel.vector_registers, kernel.scalar_registers,
+          kernel.local_bytes + given, kernel.private_bytes, kernel.vector_spills,
+          kernel.scalar_spills);
     }
     return kExitDone;
   }

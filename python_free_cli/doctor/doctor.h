@@ -54,6 +54,8 @@ struct MachineProbe {
   std::string sandbox_refused;       ///< sandbox features that the system rejects; empty: none
   std::string cuda;                  ///< the GPUs, or the reason why there are none
   bool cuda_works = false;
+  std::string rocm;  ///< the AMD GPUs, or the reason why there are none
+  bool rocm_works = false;
   std::string opencl;  ///< the devices of OpenCL, or the reason why there are none
   bool opencl_works = false;
   struct Library {

@@ -101,6 +101,11 @@ void InspectDriver(const CheckInput& in, Finding& out) {
   out.command = "nvidia-smi    # shows the problem; `tilewright targets` shows the loaded driver";
 }
 
+void InspectRocm(const CheckInput& in, Finding& out) {
+  out.is = in.probe.rocm;
+  if (!in.probe.rocm_works) out.verdict = Severity::kNote;
+}
+
 void InspectOpenCl(const CheckInput& in, Finding& out) {
   out.is = in.probe.opencl;
   if (in.probe.opencl_works) return;
@@ -153,6 +158,7 @@ std::vector<Check> InstalledChecks() {
       {"disk space", "a job stops when its store cannot grow", &InspectSpace},
       {"disk sync", "trials are stored durably, also on power failure", &InspectSync},
       {"driver", "required to measure GPU kernels", &InspectDriver},
+      {"ROCm", "required to measure kernels of AMD GPUs", &InspectRocm},
       {"OpenCL", "required to measure kernels of OpenCL targets", &InspectOpenCl},
       {"libraries", "with --libs their functions compete with generated kernels",
        &InspectLibraries},

@@ -110,12 +110,20 @@ MachineProbe ProbeMachine(const std::string& store_folder) {
   if (const auto gpus = CudaDevices(); gpus.ok() && !gpus->empty()) {
     probe.cuda_works = true;
     for (const CudaDevice& gpu : *gpus) {
-      probe.cuda += fmt::format("{}{} (sm_{}, CUDA {}.{})", probe.cuda.empty() ? "" : ", ",
-                                gpu.name, gpu.compute_capability, gpu.driver_version / 1000,
-                                gpu.driver_version % 1000 / 10);
+      probe.cuda += fmt::format("{}{} (sm_{}, CUDA {})", probe.cuda.empty() ? "" : ", ", gpu.name,
+                                gpu.compute_capability, DriverVersionOf(gpu));
     }
   } else {
     probe.cuda = gpus.ok() ? "no device" : gpus.status().message();
+  }
+  if (const auto gpus = CudaDevices(CudaApi::kHipLibrary); gpus.ok()) {
+    probe.rocm_works = true;
+    for (const CudaDevice& gpu : *gpus) {
+      probe.rocm += fmt::format("{}{} ({}, HIP {})", probe.rocm.empty() ? "" : ", ", gpu.name,
+                                gpu.processor, DriverVersionOf(gpu));
+    }
+  } else {
+    probe.rocm = gpus.status().message();
   }
   if (const auto devices = OpenClDevices(); devices.ok()) {
     probe.opencl_works = true;

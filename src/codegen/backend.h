@@ -31,6 +31,9 @@ struct Backend {
   /// Prints source text in place of assembly and objects; null: LLVM generates these.
   /// Errors: those of Generate.
   Result<std::string> (*print)(const std::vector<Program>&) = nullptr;
+  /// Makes of an object the file that a driver loads; null: the object is it.
+  /// Errors: those of LinkShared.
+  Result<std::string> (*link)(const std::string& object) = nullptr;
   bool position_independent = false;  ///< for objects of any size
   bool object_is_assembly = false;    ///< PTX: another assembler translates it further
 };
@@ -42,6 +45,9 @@ namespace nvptx {
 extern const Backend kBackend;
 }
 
+namespace amdgpu {
+extern const Backend kBackend;
+}
 namespace opencl {
 extern const Backend kBackend;
 }

@@ -11,7 +11,9 @@
 
 namespace tilewright {
 
-/// For a GPU, assembly and object are both PTX text, or the source text of OpenCL C.
+/// For CUDA, assembly and object are both PTX text, for OpenCL the source text of OpenCL C. An AMD
+/// GPU has assembly, and its object is a code object (hsaco): a linked ELF file that its driver
+/// loads.
 enum class Emit : std::uint8_t { kLlvmIr, kAssembly, kObject };
 
 /// Seconds spent in each part of one build.
@@ -37,6 +39,11 @@ Result<std::string> Generate(const std::vector<Program>& programs, const Target&
 Status LinkShared(const std::vector<std::string>& objects, const std::vector<std::string>& archives,
                   const std::string& output_path, BuildTimes* times = nullptr,
                   const std::string& soname = {});
+
+/// Links a code object from the object of an AMD GPU's kernels (with lld, in process).
+/// Thread-safe; one link at a time.
+/// Errors: kInvalidArgument with the linker's message.
+Result<std::string> LinkCodeObject(const std::string& object);
 
 /// Returns the bytes of instructions in an object file or a library.
 /// Errors: kInvalidArgument for other files.

@@ -132,6 +132,15 @@ void AddSystemLibraries(std::vector<std::string>& arguments) {
 
 }  // namespace
 
+Result<std::string> LinkCodeObject(const std::string& object) {
+  TW_ASSIGN_OR_RETURN(LockedTempDir folder, LockedTempDir::Create("tilewright-link"));
+  const std::string input = folder.path() + "/kernels.o", output = folder.path() + "/kernels.hsaco";
+  TW_RETURN_IF_ERROR(WriteFile(input, object));
+  TW_RETURN_IF_ERROR(RunLinker({"ld.lld", "-shared", "--threads=1", "-O0", "--build-id=none",
+                                "--no-undefined", "-o", output, input}));
+  return ReadFile(output);
+}
+
 Status LinkShared(const std::vector<std::string>& objects, const std::vector<std::string>& archives,
                   const std::string& output_path, BuildTimes* times, const std::string& soname) {
   const auto start = std::chrono::steady_clock::now();

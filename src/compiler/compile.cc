@@ -472,7 +472,7 @@ Result<CompiledModel> CompileAll(std::vector<Graph> graphs, const CompileOptions
   const DeviceTraits& device = DeviceTraitsOf(options.target);
   if (!device.machine_code && !device.launches_grids) {
     return Unsupported("compiling for target kind " + options.target.kind_name() +
-                       ", expected llvm, cuda or opencl");
+                       ", expected llvm, cuda, opencl or rocm");
   }
   TW_RETURN_IF_ERROR(CheckRuntime(options));
   TW_ASSIGN_OR_RETURN(const auto traits, TraitsOf(HostOf(options.target)));

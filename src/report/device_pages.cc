@@ -116,9 +116,9 @@ std::optional<cost_model::GpuProfile> GpuProfileOf(const TemplateEntry& entry,
       ApplyTemplate(entry, candidate.task.workload, candidate.epilogue, target, candidate.config);
   if (!kernel.ok()) return std::nullopt;
   const auto summary = Summarize(kernel->schedule);
-  const auto capability = ComputeCapabilityOf(target);
-  if (!summary.ok() || !capability.ok()) return std::nullopt;
-  return cost_model::ProfileLaunch(*summary, LimitsOf(*capability));
+  const auto limits = LimitsOf(target);
+  if (!summary.ok() || !limits.ok()) return std::nullopt;
+  return cost_model::ProfileLaunch(*summary, *limits);
 }
 
 double BankWays(const cost_model::GpuProfile& profile) {

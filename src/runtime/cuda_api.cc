@@ -7,9 +7,10 @@ void CudaApi::Close::operator()(void* library) const { dlclose(library); }
 
 Result<CudaApi> CudaApi::Open(const std::string& library) {
   CudaApi api;
-  api.library_.reset(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL));
+  api.library_.reset(TwCudaLoad(library.c_str()));
   if (api.library_ == nullptr) {
-    return NotFound("no NVIDIA driver: " + library + " cannot be loaded");
+    return NotFound(std::string("no ") + TwCudaMaker(library.c_str()) + " driver: " + library +
+                    " cannot be loaded");
   }
   const char* missing = TwCudaBind(&api, api.library_.get());
   if (missing != nullptr) return Unavailable(library + ": too old: it has no " + missing);
@@ -21,7 +22,8 @@ Status CudaApi::Check(int code, const char* call) const {
   if (code == 0) return {};
   const char* words = nullptr;
   if (error_string(code, &words) != 0 || words == nullptr) words = "unknown error";
-  return Unavailable(std::string(call) + ": " + words + " (" + std::to_string(code) + ")");
+  return Unavailable(std::string(TwCudaCall(this, call)) + ": " + words + " (" +
+                     std::to_string(code) + ")");
 }
 
 GridFault CudaApi::FaultOf(int code) {

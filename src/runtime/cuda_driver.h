@@ -10,13 +10,15 @@
 
 namespace tilewright {
 
-/// GPU as the CUDA driver describes it.
+/// GPU as the CUDA driver or HIP describes it.
 struct CudaDevice {
   std::string name;
   std::string bus_id;          ///< "0000:3b:00.0": the same in every process and library
-  int compute_capability = 0;  ///< 75 for 7.5
-  int multiprocessors = 0;
-  int driver_version = 0;  ///< 12040 for a driver that supports CUDA 12.4
+  int compute_capability = 0;  ///< 75 for 7.5; 0 for AMD
+  std::string processor;       ///< of AMD: "gfx906"; empty for CUDA
+  int multiprocessors = 0;     ///< of AMD: compute units
+  /// 12040 for a driver that supports CUDA 12.4; 60240000 for HIP 6.2.40000.
+  int driver_version = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;
 };
@@ -28,9 +30,12 @@ Result<CudaDevice> DescribeCudaDevice(const CudaApi& api, int ordinal);
 /// Returns the device fingerprint stored with each trial.
 DeviceFingerprint FingerprintOf(const CudaDevice& device);
 
-/// Returns the GPUs of this machine. Loads the driver's library for the call.
-/// Errors: kNotFound if there is no driver or no device; kUnavailable with the driver's text if it
-/// does not work.
+/// Returns the version of the driver's interface: "12.4".
+std::string DriverVersionOf(const CudaDevice& device);
+
+/// Returns the GPUs of this machine, of NVIDIA or with CudaApi::kHipLibrary of AMD. Loads the
+/// driver's library for the call. Errors: kNotFound if there is no driver or no device;
+/// kUnavailable with the driver's text if it does not work.
 Result<std::vector<CudaDevice>> CudaDevices(const std::string& library = CudaApi::kLibrary);
 
 }  // namespace tilewright

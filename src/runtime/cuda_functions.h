@@ -1,7 +1,8 @@
 #pragma once
 
 /* Functions of the CUDA driver, loaded at run time: neither building nor starting a program
- * requires CUDA. Plain C: it is also part of compiled models. */
+ * requires CUDA. HIP, the library of AMD GPUs, has the same functions under other names, with the
+ * same codes. Plain C: it is also part of compiled models. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +12,8 @@ extern "C" {
 #endif
 
 #define TW_CUDA_LIBRARY "libcuda.so.1"
+/** Stands for the newest of libamdhip64.so.7, libamdhip64.so.6 and libamdhip64.so. */
+#define TW_HIP_LIBRARY "libamdhip64.so"
 
 /** Codes of the driver; 0 is success. */
 enum { TW_CUDA_OUT_OF_MEMORY = 2, TW_CUDA_NO_DEVICE = 100, TW_CUDA_NOT_READY = 600 };
@@ -26,8 +29,22 @@ enum { TW_CUDA_CAPTURE_THREAD_LOCAL = 1 };
  *  allowed without it. */
 enum { TW_CUDA_MOST_DYNAMIC_SHARED = 8 };
 
+/** Device as hipGetDeviceProperties describes it from ROCm 6 on (hipDeviceProp_tR0600): the members
+ *  that are read, between gaps. */
+typedef struct TwHipProperties {
+  char name[256];
+  char gap[132];
+  int multiprocessors;
+  char gap_before_l2[224];
+  int l2_bytes;
+  char gap_before_processor[540];
+  char processor[256]; /* "gfx906:sramecc+:xnack-" */
+  char rest[1024];     /* more than follows */
+} TwHipProperties;
+
 /** All return the driver's code. */
 typedef struct TwCuda {
+  int is_hip;
   int (*init)(unsigned flags);
   int (*error_string)(int code, const char** words);
   /* devices */
@@ -73,9 +90,21 @@ typedef struct TwCuda {
   int (*launch_graph)(void* executable, void* stream);
   int (*destroy_executable)(void* executable);
   int (*destroy_graph)(void* graph);
+  /* null for CUDA; of HIP, set_function and device_attribute are null */
+  int (*hip_properties)(TwHipProperties* properties, int device);
 } TwCuda;
 
-/** Resolves the functions in a library handle from dlopen. Returns null, or the missing symbol.
+/** Opens the library of a driver (dlopen); null if it cannot be loaded. */
+void* TwCudaLoad(const char* library);
+/** Returns the maker of the GPUs of a driver's file: "NVIDIA", or "AMD" for a name with "hip". */
+const char* TwCudaMaker(const char* library);
+/** Returns the driver's name of a call, which is given by its name in CUDA. */
+const char* TwCudaCall(const TwCuda* cuda, const char* call);
+/** Cuts the processor's options off ("gfx906" remains). */
+void TwHipProcessor(TwHipProperties* properties);
+
+/** Resolves the functions in a library handle from dlopen, of HIP if it has hipInit. Returns null,
+ *  or the missing symbol.
  *  Graph functions may be missing: they are null then. */
 const char* TwCudaBind(TwCuda* cuda, void* library);
 

@@ -55,8 +55,8 @@ Result<std::unique_ptr<CudaSession>> CudaSession::Open(const std::string& librar
   int count = 0;
   TW_RETURN_IF_ERROR(api.Check(api.device_count(&count), "cuDeviceGetCount"));
   if (ordinal < 0 || ordinal >= count) {
-    return NotFound("no CUDA device " + std::to_string(ordinal) + ", there are " +
-                    std::to_string(count));
+    return NotFound((api.is_hip != 0 ? "no AMD device " : "no CUDA device ") +
+                    std::to_string(ordinal) + ", there are " + std::to_string(count));
   }
   TW_ASSIGN_OR_RETURN(auto device, DescribeCudaDevice(api, ordinal));
   int handle = 0;
@@ -147,7 +147,8 @@ Status CudaSession::PrepareCall(const GridLaunch& launch, Code& code) {
 }
 
 Status CudaSession::AllowShared(void* function, const GridLaunch& launch) {
-  if (launch.shared_bytes == 0) return {};
+  // HIP gives a block all that its device has without a request.
+  if (launch.shared_bytes == 0 || api_.set_function == nullptr) return {};
   const int code = api_.set_function(function, TW_CUDA_MOST_DYNAMIC_SHARED,
                                      static_cast<int>(launch.shared_bytes));
   return Check(code, "cuFuncSetAttribute")

@@ -34,7 +34,7 @@ class CudaSession final : public GridSession {
   Status Write(std::uint64_t address, std::span<const std::byte> from) override;
   Status Read(std::uint64_t address, std::span<std::byte> to) override;
   Status Fill(std::uint64_t address, std::uint8_t value, std::int64_t bytes) override;
-  /// ptx: text, or a cubin. Errors: also those of PrepareCudaFunction.
+  /// ptx: text, or a cubin; for AMD a code object. Errors: also those of PrepareCudaFunction.
   Result<GridProgram> Load(const std::string& ptx, std::vector<GridLaunch> launches) override;
   Status Enqueue(const GridProgram& program) override;
   Status Wait(double limit_seconds) override;

@@ -20,17 +20,18 @@ typedef struct TwGpuLaunch {
 
 /** Kernel: a sequence of launches. */
 typedef struct TwGpuKernel {
-  const char* code; /* PTX or OpenCL C; ends in a zero byte */
+  const char* code; /* PTX, OpenCL C or an AMD code object; ends in a zero byte */
   const TwGpuLaunch* launches;
   int64_t launch_count;
   const int64_t* workspace; /* offsets of its buffers into the model's workspace, in bytes */
   int64_t workspace_count;
 } TwGpuKernel;
 
-/** Functions of CUDA or OpenCL (src/runtime/gpu/gpu_driver.h). Only the driver that a model names
- * is linked into it. */
+/** Functions of CUDA, HIP or OpenCL (src/runtime/gpu/gpu_driver.h). Only the driver that a model
+ * names is linked into it. */
 typedef struct TwGpuDriver TwGpuDriver;
 extern const TwGpuDriver TwCudaDriver;
+extern const TwGpuDriver TwHipDriver;
 extern const TwGpuDriver TwOpenClDriver;
 
 typedef struct TwGpuModel {
@@ -40,8 +41,9 @@ typedef struct TwGpuModel {
   int64_t kernel_count;
   const int32_t* step_kernels; /* one per step: position in `kernels`; -1: copies places[0] */
   int64_t workspace_bytes;
-  int64_t capability; /* CUDA: minimum compute capability, 75 for 7.5 */
-  int64_t alignment;  /* of all offsets into the arena and the workspace, in bytes */
+  /* CUDA: minimum compute capability, 75 for 7.5. HIP: the processor, 0x906 for gfx906 */
+  int64_t capability;
+  int64_t alignment; /* of all offsets into the arena and the workspace, in bytes */
   const TwGpuDriver* driver;
 } TwGpuModel;
 
@@ -53,9 +55,10 @@ int32_t TwGpuOpen(const TwModel* model, const char* driver, int32_t ordinal);
  *  the device. */
 int32_t TwGpuRun(const TwModel* model, const void* const* inputs, void* const* outputs,
                  TwObserver observer, void* context);
-/** CUDA: enqueues a run on a stream of the caller (a CUstream of the device's primary context;
- * null: the default one) and returns without waiting. inputs, outputs: addresses on the device,
- * aligned to 64 bytes (else TW_MODEL_NOT_ALIGNED). Runs must not overlap: they share memory. */
+/** CUDA and HIP: enqueues a run on a stream of the caller (a CUstream or hipStream_t of the
+ * device's primary context; null: the default one) and returns without waiting. inputs, outputs:
+ * addresses on the device, aligned to 64 bytes (else TW_MODEL_NOT_ALIGNED). Runs must not overlap:
+ * they share memory. */
 int32_t TwGpuRunOnDevice(const TwModel* model, const uint64_t* inputs, const uint64_t* outputs,
                          void* stream);
 /** Has no effect on a GPU: returns 0, or TW_MODEL_NO_THREADS for a number below 1. */

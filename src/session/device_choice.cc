@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/base/strings.h"
+#include "src/compiler/emit/gpu_tables.h"
 #include "src/compiler/run/run.h"
 #include "src/runtime/cuda_driver.h"
 #include "src/runtime/opencl/device.h"
@@ -56,6 +57,22 @@ Result<Gpu> FindCuda(const Target& target, const DeviceChoice& choice) {
   return Gpu{ordinal, FingerprintOf(device)};
 }
 
+Result<Gpu> FindAmd(const Target& target, const DeviceChoice& choice) {
+  TW_ASSIGN_OR_RETURN(const auto processor, AmdProcessorOf(target));
+  auto devices = CudaDevices(CudaApi::kHipLibrary);
+  if (!devices.ok()) {
+    return devices.status().WithContext("target: '" + target.ToString() +
+                                        "' needs an AMD device (or device simt)");
+  }
+  TW_ASSIGN_OR_RETURN(const auto ordinal, choice.Ordinal());
+  TW_ASSIGN_OR_RETURN(const auto device, Chosen(*devices, ordinal));
+  if (device.processor != processor.name) {
+    return Unsupported(fmt::format("target: '{}' is for {}, but {} is {}", target.ToString(),
+                                   processor.name, device.name, device.processor));
+  }
+  return Gpu{ordinal, FingerprintOf(device)};
+}
+
 Result<Gpu> FindOpenCl(const Target& target, const DeviceChoice& choice) {
   auto devices = OpenClDevices();
   if (!devices.ok()) {
@@ -69,7 +86,8 @@ Result<Gpu> FindOpenCl(const Target& target, const DeviceChoice& choice) {
 
 using FindDevice = Result<Gpu> (*)(const Target&, const DeviceChoice&);
 constexpr std::array kFinders = {DeviceTableRow<FindDevice>{"cuda", &FindCuda},
-                                 DeviceTableRow<FindDevice>{"opencl", &FindOpenCl}};
+                                 DeviceTableRow<FindDevice>{"opencl", &FindOpenCl},
+                                 DeviceTableRow<FindDevice>{"rocm", &FindAmd}};
 
 }  // namespace
 
@@ -77,7 +95,7 @@ Status DeviceChoice::Check(const Target& target) const {
   if (device.empty()) return {};
   if (!DeviceTraitsOf(target).launches_grids) {
     return InvalidArgument("device: the target is '" + target.kind_name() +
-                           "', expected cuda or opencl");
+                           "', expected cuda, opencl or rocm");
   }
   return simt() ? Status() : Ordinal().status();
 }
@@ -122,7 +140,7 @@ Status DeviceChoice::CheckRuns(const Target& target) const {
 
 Status DeviceChoice::CheckUnused() const {
   if (device.empty()) return {};
-  return InvalidArgument("device: expected target cuda or opencl with it");
+  return InvalidArgument("device: expected target cuda, opencl or rocm with it");
 }
 
 Result<ModelLibrary> DeviceChoice::OpenLibrary(const std::string& file, int threads,
@@ -141,8 +159,7 @@ Result<ModelLibrary> DeviceChoice::OpenLibrary(const std::string& file, int thre
                            target.kind_name());
   }
   TW_ASSIGN_OR_RETURN(auto ordinal, Ordinal());
-  const bool source = DeviceTraitsOf(target).grids_are_source;
-  const Status opened = model.UseDevice(source ? OpenClApi::kLibrary : CudaApi::kLibrary, ordinal);
+  const Status opened = model.UseDevice(DriverLibraryOf(target), ordinal);
   if (opened.ok()) return model;
   if (opened.code() != StatusCode::kNotFound) return opened;  // a driver and the device exist
   return NotFound(opened.message() +

@@ -128,6 +128,9 @@ constexpr std::array kSupported = {
                                    .find = &FindGpu,
                                    .only_here = "an OpenCL device is one of this machine"}},
     DeviceTableRow<DeviceSupport>{
+        "rocm",
+        {.complete = &CompleteCuda, .find = &FindGpu, .only_here = "a GPU is one of this machine"}},
+    DeviceTableRow<DeviceSupport>{
         "vta",
         {.complete = &CompleteVta,
          .takes_design = true,

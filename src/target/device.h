@@ -31,8 +31,11 @@ struct DeviceTraits {
   /// True if loops are bound to blocks and threads of grids that a driver launches. The rest of a
   /// model runs on the host's processor.
   bool launches_grids = false;
-  /// True if the driver compiles grids from source text (OpenCL C), else from PTX.
+  /// True if the driver compiles grids from source text (OpenCL C).
   bool grids_are_source = false;
+  /// True if the driver loads grids as machine code (ELF code objects of AMD GPUs). If neither,
+  /// they are PTX.
+  bool grids_are_code_objects = false;
   /// Compute capability whose instructions grids may use; 0: the target names it.
   int grid_capability = 0;
   /// Another device whose templates serve the targets too; empty for none.

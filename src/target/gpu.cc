@@ -19,6 +19,25 @@ constexpr Model kModels[] = {
     {"a100", 80},   {"a10", 86},    {"3090", 86}, {"l4", 89},          {"4090", 89}, {"h100", 90},
 };
 
+/// Threads of a compute unit: 10 wavefronts for each of 4 SIMD units on GCN, 8 on CDNA 2 and 3; 20
+/// or 16 for each of 2 on RDNA.
+constexpr std::int64_t kGcn = 4 * 10 * 64, kCdna = 4 * 8 * 64, kRdna1 = 2 * 20 * 32,
+                       kRdna = 2 * 16 * 32;
+constexpr AmdProcessor kAmdProcessors[] = {
+    {"gfx803", 64, kGcn},    {"gfx900", 64, kGcn},    {"gfx902", 64, kGcn},
+    {"gfx904", 64, kGcn},    {"gfx906", 64, kGcn},    {"gfx908", 64, kGcn},
+    {"gfx909", 64, kGcn},    {"gfx90a", 64, kCdna},   {"gfx90c", 64, kGcn},
+    {"gfx940", 64, kCdna},   {"gfx941", 64, kCdna},   {"gfx942", 64, kCdna},
+    {"gfx1010", 32, kRdna1}, {"gfx1011", 32, kRdna1}, {"gfx1012", 32, kRdna1},
+    {"gfx1013", 32, kRdna1}, {"gfx1030", 32, kRdna},  {"gfx1031", 32, kRdna},
+    {"gfx1032", 32, kRdna},  {"gfx1033", 32, kRdna},  {"gfx1034", 32, kRdna},
+    {"gfx1035", 32, kRdna},  {"gfx1036", 32, kRdna},  {"gfx1100", 32, kRdna},
+    {"gfx1101", 32, kRdna},  {"gfx1102", 32, kRdna},  {"gfx1103", 32, kRdna},
+    {"gfx1150", 32, kRdna},  {"gfx1151", 32, kRdna},  {"gfx1152", 32, kRdna},
+    {"gfx1200", 32, kRdna},  {"gfx1201", 32, kRdna},
+};
+constexpr std::string_view kDefaultAmdProcessor = "gfx900";
+
 constexpr std::string_view kCuda = "cuda";
 constexpr int kDefault = 70;
 constexpr int kOldest = 50;
@@ -26,7 +45,9 @@ constexpr int kOldest = 50;
 }  // namespace
 
 Result<int> ComputeCapabilityOf(const Target& target) {
-  if (const int fixed = DeviceTraitsOf(target).grid_capability; fixed > 0) return fixed;
+  const DeviceTraits& device = DeviceTraitsOf(target);
+  if (device.grids_are_code_objects) TW_RETURN_IF_ERROR(AmdProcessorOf(target));
+  if (device.grid_capability > 0) return device.grid_capability;
   if (target.device() != kCuda) {
     return InvalidArgument("target kind " + target.kind_name() + ", expected cuda");
   }
@@ -54,11 +75,34 @@ Result<int> ComputeCapabilityOf(const Target& target) {
   return found->capability;
 }
 
+std::span<const AmdProcessor> AmdProcessors() { return kAmdProcessors; }
+
+Result<AmdProcessor> AmdProcessorOf(const Target& target) {
+  if (!DeviceTraitsOf(target).grids_are_code_objects) {
+    return InvalidArgument("target kind " + target.kind_name() + ", expected rocm");
+  }
+  const std::string model = target.Option("model", "unknown");
+  const bool of_model = target.Option("mcpu").empty();
+  const std::string name = !of_model            ? target.Option("mcpu")
+                           : model == "unknown" ? std::string(kDefaultAmdProcessor)
+                                                : model;
+  const auto* found = std::ranges::find(kAmdProcessors, name, &AmdProcessor::name);
+  if (found != std::end(kAmdProcessors)) return *found;
+  return InvalidArgument((of_model ? "-model=" : "-mcpu=") + name +
+                         ": not a processor of AMD GPUs, expected gfx906, gfx90a, gfx1030 or the "
+                         "like (-mcpu names it beside another -model)");
+}
+
 Result<DeviceFingerprint> GenericGpuFor(const Target& target) {
   TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   DeviceFingerprint device;
   device.kind = target.device();
   if (DeviceTraitsOf(target).grids_are_source) return device;
+  if (DeviceTraitsOf(target).grids_are_code_objects) {
+    TW_ASSIGN_OR_RETURN(const auto processor, AmdProcessorOf(target));
+    device.isa = {std::string(processor.name)};
+    return device;
+  }
   for (int one = capability; one / 10 == capability / 10; ++one) {
     device.isa.push_back("sm_" + std::to_string(one));
   }
@@ -109,6 +153,17 @@ MultiprocessorLimits LimitsOf(int capability) {
     if (row.capability <= capability) found = &row;
   }
   return found->limits;
+}
+
+Result<MultiprocessorLimits> LimitsOf(const Target& target) {
+  TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
+  if (!DeviceTraitsOf(target).grids_are_code_objects) return LimitsOf(capability);
+  TW_ASSIGN_OR_RETURN(const auto processor, AmdProcessorOf(target));
+  constexpr std::int64_t kLocalBytes = 64 * 1024;
+  MultiprocessorLimits limits;
+  limits.threads = processor.resident_lanes;
+  limits.shared_bytes = limits.block_shared_bytes = kLocalBytes;
+  return limits;
 }
 
 }  // namespace tilewright

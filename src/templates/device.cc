@@ -33,7 +33,7 @@ Result<DeviceFingerprint> GpuFor(const Target& target) {
   auto any = GenericGpuFor(target);
   if (any.ok()) return any;
   DeviceFingerprint unknown;
-  unknown.kind = "cuda";
+  unknown.kind = target.device();
   return unknown;
 }
 
@@ -53,12 +53,14 @@ std::vector<std::string> ReportedMetrics(const Target& target) {
 
 std::string ReportedMetric(const Target& target) { return ReportedMetrics(target).front(); }
 
-/// OpenCL has no counter of energy.
+/// OpenCL has no counter of energy, and that of AMD GPUs is not read.
 std::vector<std::string> OnlyTimes(const Target& /*target*/) { return {"seconds"}; }
 
 constexpr std::array kMeasured = {
-    DeviceTableRow<MeasuredOn>{"llvm", {&CpuFor}}, DeviceTableRow<MeasuredOn>{"cuda", {&GpuFor}},
+    DeviceTableRow<MeasuredOn>{"llvm", {&CpuFor}},
+    DeviceTableRow<MeasuredOn>{"cuda", {&GpuFor}},
     DeviceTableRow<MeasuredOn>{"opencl", {.fingerprint = &GenericGpuFor, .metrics = &OnlyTimes}},
+    DeviceTableRow<MeasuredOn>{"rocm", {.fingerprint = &GpuFor, .metrics = &OnlyTimes}},
     DeviceTableRow<MeasuredOn>{"vta", {&SimulatorFor, &SimulatorMetric, true}},
     DeviceTableRow<MeasuredOn>{"program", {&MachineFor, &ReportedMetric, false, &ReportedMetrics}}};
 

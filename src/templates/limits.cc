@@ -28,7 +28,6 @@ std::int64_t NumberOf(const Target& target, std::string_view option, std::int64_
 LowerLimits LowerLimitsFor(const Target& target) {
   LowerLimits limits;
   if (!DeviceTraitsOf(target).launches_grids) return limits;
-  const auto capability = ComputeCapabilityOf(target);
   if (DeviceTraitsOf(target).grids_are_source) {
     // Registers are the compiler's: private arrays can be memory.
     limits.launch.registers_per_thread = limits.launch.registers_per_block;
@@ -41,7 +40,13 @@ LowerLimits LowerLimitsFor(const Target& target) {
         NumberOf(target, "max_shared_memory_per_block", kSourceSharedBytes);
     return limits;
   }
-  if (capability.ok()) limits.launch.shared_bytes = LimitsOf(*capability).block_shared_bytes;
+  if (DeviceTraitsOf(target).grids_are_code_objects) {
+    limits.launch.block[2] = limits.launch.block[0];
+    const std::int64_t most = limits.launch.threads_per_block;
+    limits.launch.threads_per_block = std::min(most, NumberOf(target, "max_num_threads", most));
+  }
+  const auto device = LimitsOf(target);
+  if (device.ok()) limits.launch.shared_bytes = device->block_shared_bytes;
   return limits;
 }
 

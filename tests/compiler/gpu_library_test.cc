@@ -49,6 +49,36 @@ INSTANTIATE_TEST_SUITE_P(Networks, GpuLibraryOf, testing::ValuesIn(kNetworks),
 
 class GpuLibrary : public testing::Test, public GpuLibraryFixture {};
 
+class AmdLibrary : public testing::Test, public GpuLibraryFixture {};
+
+TEST_F(AmdLibrary, CarriesCodeObjectsAndGivesWhatTheReferenceGives) {
+  ASSERT_NO_FATAL_FAILURE(Make(kSmallGpuNetwork, "rocm -model=gfx906"));
+  const auto bytes = ReadFile(path());
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_THAT(*bytes, HasSubstr("amdgcn-amd-amdhsa--gfx906"));
+  EXPECT_THAT(*bytes, HasSubstr("libamdhip64.so"));
+  EXPECT_THAT(header_, HasSubstr("net_run_on_device("));
+  FakeGpu gpu(FAKE_CUDA_HIP, *plan_);
+  const ModelLibrary model = Open(FAKE_CUDA_HIP);
+  EXPECT_TRUE(model.on_gpu());
+  for (int run = 0; run < 2; ++run) ExpectSame(model.Run(Inputs()), Expected());
+  EXPECT_EQ(gpu.problem(), "");
+  EXPECT_EQ(gpu.counts().pushed, 0);
+}
+
+TEST_F(AmdLibrary, SaysWhyADeviceCannotRunIt) {
+  ASSERT_NO_FATAL_FAILURE(Make(kSmallGpuNetwork, "rocm -model=gfx90a"));
+  auto model = ModelLibrary::Open(path());
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_THAT(model->UseDevice(FAKE_CUDA_HIP, 0).message(),
+              HasSubstr("Fake GPU is gfx906, the model's code needs gfx90a"));
+  EXPECT_THAT(model->UseDevice(FAKE_CUDA_HIP, 7).message(),
+              HasSubstr("no AMD device 7, there are 1"));
+  const Status none = model->UseDevice("libno_amdhip64.so", 0);
+  EXPECT_EQ(none.code(), StatusCode::kNotFound);
+  EXPECT_THAT(none.message(), HasSubstr("no AMD driver: libno_amdhip64.so cannot be loaded"));
+}
+
 int LaunchesOf(const Plan& plan) {
   std::size_t count = 0;
   for (const PlanStep& step : plan.steps) {

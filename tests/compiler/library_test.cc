@@ -414,7 +414,7 @@ TEST_F(Library, RefusesWhatItCannotCompile) {
   options_.name.clear();
   options_.target = *Target::Parse("vta -model=sim_1x16_i8w8a32_15_15_18_17");
   EXPECT_EQ(message(Load(kTwoConvs)),
-            "compiling for target kind vta, expected llvm, cuda or opencl");
+            "compiling for target kind vta, expected llvm, cuda, opencl or rocm");
 }
 
 TEST_F(Library, RefusesWrongInputsAndOtherLibraries) {

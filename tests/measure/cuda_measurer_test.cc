@@ -64,6 +64,22 @@ TEST_F(CudaMeasurer, BuildsVerifiesAndTimesACandidate) {
   EXPECT_EQ(reply.trial.metric, "seconds");
 }
 
+TEST_F(CudaMeasurer, BuildsVerifiesAndTimesACandidateOfAnAmdGpu) {
+  auto measurer = Create(FAKE_CUDA_HIP);
+  Candidate candidate = DenseCandidate();
+  candidate.task.target = *Target::Parse("rocm -model=gfx906");
+  const auto templates = BuiltInTemplates().For(candidate.task.workload, candidate.task.target);
+  ASSERT_FALSE(templates.empty());
+  candidate.template_key = std::string(templates.front()->key);
+  candidate.config =
+      *templates.front()->default_config(candidate.task.workload, candidate.task.target);
+  ASSERT_TRUE(measurer->Submit(RequestFor(7, candidate)).ok());
+  const Reply reply = NextReply(*measurer);
+  EXPECT_EQ(reply.trial.outcome, Outcome::kOk) << reply.trial.reason;
+  EXPECT_TRUE(reply.trial.verified);
+  EXPECT_NEAR(reply.trial.value, 19e-6, 1e-9);
+}
+
 TEST_F(CudaMeasurer, CountsTheEnergyOfTheDeviceWhereAskedTo) {
   auto measurer = Create(FAKE_CUDA, /*joules=*/true);
   const Trial trial = Measure(*measurer, "tw_candidate");

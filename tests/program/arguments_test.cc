@@ -46,7 +46,7 @@ TEST(ParseTargetTest, SaysWhatIsNotPossible) {
   EXPECT_EQ(Refusal("llvm", 1, "sim"), "vta-config: the target is 'llvm', no VTA");
   EXPECT_THAT(Refusal("llvm", 1, "", "mkl"), HasSubstr("libs: no library 'mkl'"));
   EXPECT_THAT(Refusal("llvm", 1, "", "cudnn"), HasSubstr("is for targets of kind cuda, not llvm"));
-  EXPECT_THAT(Refusal("metal"), HasSubstr("expected one of: native llvm cuda opencl vta"));
+  EXPECT_THAT(Refusal("metal"), HasSubstr("expected one of: native llvm cuda opencl rocm vta"));
   EXPECT_THAT(Refusal("vta", 1, "nosuch"), HasSubstr("no such file, and no design of this name"));
 }
 
@@ -127,7 +127,7 @@ TEST(DeviceArgumentTest, IsForCudaOnly) {
   const Target cuda = *Target::Parse("cuda -arch=sm_80"), cpu = *Target::Parse("llvm");
   EXPECT_TRUE(DeviceArgument{}.Check(cpu).ok());
   EXPECT_EQ(DeviceArgument{"0"}.Check(cpu).message(),
-            "device: the target is 'llvm', expected cuda or opencl");
+            "device: the target is 'llvm', expected cuda, opencl or rocm");
   EXPECT_TRUE(DeviceArgument{"simt"}.Check(cuda).ok());
   EXPECT_EQ(*DeviceArgument{"3"}.Ordinal(), 3);
   for (const char* text : {"-1", "first", "4294967296"}) {

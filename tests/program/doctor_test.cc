@@ -58,6 +58,8 @@ MachineProbe GoodProbe() {
   probe.program = {"1.2.3", true, {}, "/usr/lib/x86_64-linux-gnu", ""};
   probe.cuda = "a GPU";
   probe.cuda_works = true;
+  probe.rocm = "an AMD GPU";
+  probe.rocm_works = true;
   probe.opencl = "PoCL: a CPU (OpenCL 3.0, driver 3.1)";
   probe.opencl_works = true;
   probe.libraries = {{"dnnl", "oneDNN 2.6.3", ""}};
@@ -159,6 +161,11 @@ const DoctorCase kDoctorCases[] = {
      [](MachineProbe& probe) {
        probe.cuda_works = false;
        probe.cuda = "lost";
+     }},
+    {"NoRocm", "ROCm", "", nullptr, Severity::kNote, "no AMD driver", "",
+     [](MachineProbe& probe) {
+       probe.rocm = "no AMD driver: libamdhip64.so cannot be loaded";
+       probe.rocm_works = false;
      }},
     {"NoOpenCl", "OpenCL", "", nullptr, Severity::kNote, "cannot be loaded", "pocl-opencl-icd",
      [](MachineProbe& probe) {

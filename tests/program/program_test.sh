@@ -96,6 +96,21 @@ expect 0 measure --task "$gpu" --target 'cuda -arch=sm_80' --device simt
 has 'verified in the emulator' out
 expect 2 measure --task "$gpu" --device simt
 has 'expected cuda' err
+amd='rocm -model=gfx906'
+expect 0 measure --task "$gpu" --target "$amd" --device simt
+has 'verified in the emulator' out
+expect 0 lower "$gpu" --target "$amd" --emit asm
+has 'v_dot4_i32_i8' out
+expect 0 lower "$gpu" --target "$amd" --emit resources
+has ' vector registers, ' out
+expect 0 lower "$gpu" --target "$amd" --emit hsaco
+[ "$(head -c 4 out | tail -c 3)" = ELF ] || fail 'a code object is an ELF file'
+expect 2 lower "$gpu" --target "$amd" --emit ptx
+has 'expected cuda' err
+expect 2 lower "$gpu" --target 'cuda -arch=sm_80' --emit hsaco
+has 'expected rocm' err
+expect 2 lower "$gpu" --target 'rocm -model=gfx999' --emit loops
+has 'not a processor of AMD GPUs' err
 expect 2 tune m.onnx#1 --records r.db --trials 6 --target 'cuda -arch=sm_80' --device simt
 has 'no times' err
 cat >net.relay <<'RELAY'

@@ -63,6 +63,45 @@ TEST(CudaDevices, SaysWhatIsMissing) {
   EXPECT_EQ(CudaSession::Open(FAKE_CUDA, 3).status().message(), "no CUDA device 3, there are 1");
 }
 
+TEST(CudaDevices, HipDescribesAnAmdGpu) {
+  const auto devices = CudaDevices(FAKE_CUDA_HIP);
+  ASSERT_TRUE(devices.ok()) << devices.status().message();
+  ASSERT_EQ(devices->size(), 1U);
+  const CudaDevice& device = devices->front();
+  EXPECT_EQ(device.name, "Fake GPU");
+  EXPECT_EQ(device.processor, "gfx906");
+  EXPECT_EQ(device.multiprocessors, 60);
+  EXPECT_EQ(device.l2_bytes, 4 << 20);
+  EXPECT_EQ(DriverVersionOf(device), "6.2");
+  const DeviceFingerprint fingerprint = FingerprintOf(device);
+  EXPECT_EQ(fingerprint.kind, "rocm");
+  EXPECT_EQ(fingerprint.isa, std::vector<std::string>({"gfx906"}));
+  EXPECT_EQ(fingerprint.extra, "driver 6.2");
+}
+
+TEST(CudaDevices, SaysWhatIsMissingOfHip) {
+  EXPECT_EQ(CudaDevices("/no/libamdhip64.so.6").status().message(),
+            "no AMD driver: /no/libamdhip64.so.6 cannot be loaded");
+  EXPECT_EQ(CudaSession::Open(FAKE_CUDA_HIP, 3).status().message(), "no AMD device 3, there are 1");
+}
+
+TEST(CudaSession, HipRunsAProgramAndHasItsOwnWords) {
+  auto session = OpenFake(FAKE_CUDA_HIP);
+  Operands operands(*session);
+  GridProgram program = KernelIn(*session, "tw_candidate", operands);
+  const auto seconds = session->Time(program, 4, 1);
+  ASSERT_TRUE(seconds.ok()) << seconds.status().message();
+  EXPECT_NEAR(*seconds, 4 * 19e-6, 1e-9) << "as one graph";
+  std::vector<float> result(128);
+  ASSERT_TRUE(
+      session->Read(operands.output.address(), std::as_writable_bytes(std::span(result))).ok());
+  EXPECT_EQ(result[17], 16);
+  EXPECT_EQ(session->Allocate(std::int64_t{1} << 40).status().message(),
+            "hipMalloc: out of memory (2)");
+  const auto shared = session->Load("code", {{"tw_candidate", {1, 1, 1}, {1, 1, 1}, 60 << 10}});
+  EXPECT_TRUE(shared.ok()) << "HIP needs no request for a block's memory";
+}
+
 TEST(CudaSession, RunsAProgram) {
   auto session = OpenFake();
   Operands operands(*session);

@@ -18,6 +18,7 @@ TEST(DeviceTest, KindsAndKeysSayWhichOneIsMeant) {
   EXPECT_EQ(DeviceOf("ext_dev -device=vta"), "vta");
   EXPECT_EQ(DeviceOf("ext_dev -keys=cpu"), "");
   EXPECT_EQ(DeviceOf("opencl -device=mali"), "opencl");
+  EXPECT_EQ(DeviceOf("rocm -model=gfx906"), "rocm");
   EXPECT_EQ(DeviceOf("metal"), "");
   EXPECT_EQ(DeviceOf("c"), "");
 }
@@ -44,6 +45,8 @@ TEST(DeviceTest, CodeHasOneForm) {
     EXPECT_EQ(device.machine_code + device.launches_grids + !device.loops, 1);
     EXPECT_GE(device.codegen_version, 1);
     EXPECT_TRUE(device.launches_grids || !device.grids_are_source);
+    EXPECT_TRUE(device.launches_grids || !device.grids_are_code_objects);
+    EXPECT_FALSE(device.grids_are_source && device.grids_are_code_objects);
     // A device without templates of its own is served by those of one that has the same loops.
     if (device.templates_of.empty()) continue;
     const DeviceTraits& owner = FindDeviceTraits(device.templates_of);

@@ -77,5 +77,33 @@ TEST(Tf32Test, OtherValuesAndOlderDevicesAreRefused) {
   }
 }
 
+TEST(AmdProcessorTest, ComesFromTheOptions) {
+  const auto name = [](const char* target) {
+    const auto processor = AmdProcessorOf(*Target::Parse(target));
+    return processor.ok() ? std::string(processor->name) : processor.status().message();
+  };
+  EXPECT_EQ(name("rocm -model=gfx906"), "gfx906");
+  EXPECT_EQ(name("rocm -mcpu=gfx90a -model=mi250x"), "gfx90a");
+  EXPECT_EQ(name("rocm"), "gfx900");
+  EXPECT_EQ(name("rocm -model=unknown"), "gfx900");
+  EXPECT_EQ(
+      name("rocm -model=mi50"),
+      "-model=mi50: not a processor of AMD GPUs, expected gfx906, gfx90a, gfx1030 or the like "
+      "(-mcpu names it beside another -model)");
+  EXPECT_EQ(name("cuda"), "target kind cuda, expected rocm");
+  EXPECT_FALSE(ComputeCapabilityOf(*Target::Parse("rocm -model=mi50")).ok());
+}
+
+TEST(AmdProcessorTest, HasTheLimitsOfItsFamily) {
+  const auto limits = [](const char* target) { return *LimitsOf(*Target::Parse(target)); };
+  EXPECT_EQ(limits("rocm -model=gfx906").threads, 2560);
+  EXPECT_EQ(limits("rocm -model=gfx90a").threads, 2048);
+  EXPECT_EQ(limits("rocm -model=gfx1030").threads, 1024);
+  EXPECT_EQ(limits("rocm -model=gfx1030").block_shared_bytes, 64 << 10);
+  EXPECT_EQ(limits("cuda -arch=sm_80").block_shared_bytes, 163 << 10);
+  EXPECT_EQ(GenericGpuFor(*Target::Parse("rocm -model=gfx906"))->isa,
+            std::vector<std::string>({"gfx906"}));
+}
+
 }  // namespace
 }  // namespace tilewright

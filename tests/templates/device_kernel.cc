@@ -58,7 +58,7 @@ Result<std::unique_ptr<DeviceKernelRunner>> DeviceKernelRunner::OpenOpenCl(int o
 }
 
 Result<GridProgram> DeviceKernelRunner::Load(const Program& program, const Target& target) {
-  TW_ASSIGN_OR_RETURN(const auto code, Generate({program}, target, Emit::kAssembly));
+  TW_ASSIGN_OR_RETURN(const auto code, Generate({program}, target, Emit::kObject));
   auto loaded = session_->Load(code, LaunchesOf(PlanLaunches(program)));
   if (!loaded.ok()) return Internal("device: " + loaded.status().message());
   return loaded;

@@ -42,6 +42,7 @@ TEST(DeviceTablesTest, MetricsThatATrialCanSay) {
   EXPECT_EQ(metrics("llvm"), (Names{"seconds", "code_bytes", "joules"}));
   EXPECT_EQ(metrics("cuda -arch=sm_75"), (Names{"seconds", "joules"}));
   EXPECT_EQ(metrics("opencl"), (Names{"seconds"}));
+  EXPECT_EQ(metrics("rocm -model=gfx906"), (Names{"seconds"}));
   EXPECT_EQ(metrics(kSimulator), (Names{"cycles", "dram_bytes"}));
 }
 
@@ -52,6 +53,8 @@ TEST(DeviceTablesTest, TrialsAreMeasuredOnWhatRunsTheCode) {
   EXPECT_EQ(kind("cuda -model=nobody-knows"), "cuda");
   EXPECT_EQ(kind(kSimulator), "vta");
   EXPECT_EQ(kind("opencl -device=mali"), "opencl");
+  EXPECT_EQ(kind("rocm -model=gfx906"), "rocm");
+  EXPECT_EQ(kind("rocm -model=nobody-knows"), "rocm");
   EXPECT_EQ(*DeviceFor(*Target::Parse("metal")), ProbeHostCpu());
   EXPECT_TRUE(
       DeviceFor(*Target::Parse(HostArchitecture() == "aarch64" ? "llvm -mtriple=x86_64-linux-gnu"

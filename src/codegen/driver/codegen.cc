@@ -31,7 +31,8 @@ Result<std::string> Generate(const std::vector<Program>& programs, const Target&
   spent.codegen_seconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!built->errors.empty()) return Internal("LLVM: " + built->errors);
-  return code;
+  if (!code.ok() || assembly || device.link == nullptr) return code;
+  return device.link(*code);
 }
 
 }  // namespace tilewright

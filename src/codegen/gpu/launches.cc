@@ -1,39 +1,19 @@
 #include "src/codegen/gpu/launches.h"
 
-#include <llvm/IR/Constants.h>
-#include <llvm/MC/MCSubtargetInfo.h>
-#include <llvm/MC/TargetRegistry.h>
+#include <llvm/IR/DerivedTypes.h>
 
 #include <algorithm>
 
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/llvm/kernel.h"
-#include "src/codegen/llvm/target_machine.h"
 #include "src/schedule/async_copy.h"
 #include "src/schedule/intrinsics.h"
 #include "src/schedule/launch.h"
 #include "src/schedule/workspace_images.h"
 #include "src/target/gpu.h"
 
-namespace tilewright::nvptx {
+namespace tilewright::gpu {
 namespace {
-
-constexpr const char* kTriple = "nvptx64-nvidia-cuda";
-
-/// Declares the fixed block size of a kernel, from which ptxas derives the number of registers.
-void RequireBlock(const Launch& launch, llvm::Function* kernel) {
-  llvm::LLVMContext& context = kernel->getContext();
-  llvm::NamedMDNode* annotations =
-      kernel->getParent()->getOrInsertNamedMetadata("nvvm.annotations");
-  constexpr const char* kNames[] = {"reqntidx", "reqntidy", "reqntidz"};
-  for (std::size_t i = 0; i < 3; ++i) {
-    llvm::Constant* extent = llvm::ConstantInt::get(llvm::Type::getInt32Ty(context),
-                                                    static_cast<std::uint64_t>(launch.block[i]));
-    annotations->addOperand(llvm::MDNode::get(
-        context, {llvm::ValueAsMetadata::get(kernel), llvm::MDString::get(context, kNames[i]),
-                  llvm::ValueAsMetadata::get(extent)}));
-  }
-}
 
 /// Rejects unsupported instructions: LLVM would abort the process.
 Status CheckCapability(const Stmt& stmt, int capability) {
@@ -58,21 +38,23 @@ bool Writes(const Stmt& stmt, const BufferNode& buffer) {
          std::ranges::any_of(stmt->body, [&](const Stmt& part) { return Writes(part, buffer); });
 }
 
-Status EmitLaunch(const Launch& launch, const Program& part, llvm::Module& module) {
+Status EmitLaunch(const Launch& launch, const Program& part, const KernelForm& form,
+                  llvm::Module& module) {
   const CpuFeatures features;
   const LaunchLimits limits;
   TW_ASSIGN_OR_RETURN(
       const auto plan,
       emit::PlanStorage(part, {.register_bytes = limits.registers_per_thread * 4, .gpu = true}));
-  emit::KernelContext kernel{module, part, features, plan, emit::Machine::kNvptx};
+  emit::KernelContext kernel{module, part, features, plan, form.machine};
+  kernel.byte_dot = form.byte_dot;
   llvm::LLVMContext& context = module.getContext();
-  const std::vector<llvm::Type*> types(part.parameters.size(), llvm::PointerType::get(context, 0));
+  const std::vector<llvm::Type*> types(part.parameters.size(),
+                                       llvm::PointerType::get(context, form.parameter_space));
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
   auto* function =
       llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, part.name, module);
-  function->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function->setDoesNotThrow();
-  RequireBlock(launch, function);
+  form.describe(launch.block, *function);
   emit::FunctionEmitter emitter(kernel, function);
   for (std::size_t i = 0; i < part.parameters.size(); ++i) {
     llvm::Argument* argument = function->getArg(static_cast<unsigned>(i));
@@ -88,26 +70,8 @@ Status EmitLaunch(const Launch& launch, const Program& part, llvm::Module& modul
 
 }  // namespace
 
-Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target) {
-  emit::InitializeBackEnds();
-  TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
-  std::string error;
-  const llvm::Target* back_end = llvm::TargetRegistry::lookupTarget(kTriple, error);
-  if (back_end == nullptr) return Unsupported("LLVM without NVPTX: " + error);
-  const std::string device = "sm_" + std::to_string(capability);
-  // sm_75's matrix products came with PTX 6.5; LLVM would write 6.3.
-  const char* features = capability == 75 ? "+ptx65" : "";
-  std::unique_ptr<llvm::TargetMachine> machine(
-      back_end->createTargetMachine(kTriple, device, features, llvm::TargetOptions(), std::nullopt,
-                                    std::nullopt, llvm::CodeGenOptLevel::Default));
-  if (machine == nullptr) return Unsupported("no code generator for NVPTX");
-  if (!machine->getMCSubtargetInfo()->isCPUStringValid(device)) {
-    return Unsupported("-arch=" + device + ": LLVM does not support this device");
-  }
-  return machine;
-}
-
-Status EmitLaunches(const Program& program, const Target& target, llvm::Module& module) {
+Status EmitLaunches(const Program& program, const Target& target, const KernelForm& form,
+                    llvm::Module& module) {
   if (!program.body) return InvalidArgument(program.name + ": no body");
   TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   TW_RETURN_IF_ERROR(CheckCapability(program.body, capability).WithContext(program.name));
@@ -123,9 +87,9 @@ Status EmitLaunches(const Program& program, const Target& target, llvm::Module& 
     }
     part.name = launch.name;
     part.body = WithImageBounds(launch.body, images);
-    TW_RETURN_IF_ERROR(EmitLaunch(launch, part, module));
+    TW_RETURN_IF_ERROR(EmitLaunch(launch, part, form, module));
   }
   return {};
 }
 
-}  // namespace tilewright::nvptx
+}  // namespace tilewright::gpu

@@ -144,7 +144,10 @@ llvm::Value* WideningDot(llvm::IRBuilder<>& builder, llvm::Value* acc, llvm::Val
 llvm::Value* FunctionEmitter::EmitDot4(Value* acc, Value* a, Value* b, int lanes,
                                        const DotOperands& operands) {
   const bool a_signed = operands.a_signed;
-  if (on_gpu()) return EmitDp4a(acc, a, b, lanes, a_signed);
+  if (on_gpu()) {
+    if (Value* sum = EmitGpuDot4(acc, a, b, lanes, a_signed)) return sum;
+    return PlainDot(builder_, acc, a, b, lanes, 4, a_signed);
+  }
   if (HasArmDot(kernel_, lanes)) {
     if (a_signed) return ArmDot(builder_, kernel_, acc, a, b, lanes);
     Value* low = builder_.CreateAnd(a, llvm::ConstantInt::get(a->getType(), 0x7F7F7F7F));

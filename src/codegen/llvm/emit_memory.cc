@@ -216,12 +216,18 @@ llvm::Value* FunctionEmitter::SafeAddress(Value* condition, Value* address) {
   llvm::GlobalVariable* zeros = kernel_.module.getNamedGlobal(kName);
   if (zeros == nullptr) {
     auto* type = llvm::ArrayType::get(builder_.getInt8Ty(), 64);
-    zeros = new llvm::GlobalVariable(kernel_.module, type, true, llvm::GlobalValue::PrivateLinkage,
-                                     llvm::Constant::getNullValue(type), kName);
+    zeros = new llvm::GlobalVariable(
+        kernel_.module, type, true, llvm::GlobalValue::PrivateLinkage,
+        llvm::Constant::getNullValue(type), kName, nullptr, llvm::GlobalValue::NotThreadLocal,
+        kernel_.module.getDataLayout().getDefaultGlobalsAddressSpace());
     zeros->setAlignment(llvm::Align(64));
   }
+  if (address->getType() == zeros->getType()) {
+    return builder_.CreateSelect(condition, address, zeros);
+  }
   Value* generic = builder_.CreateAddrSpaceCast(address, builder_.getPtrTy());
-  return builder_.CreateSelect(condition, generic, zeros);
+  return builder_.CreateSelect(condition, generic,
+                               builder_.CreateAddrSpaceCast(zeros, builder_.getPtrTy()));
 }
 
 /// Computes `condition ? load : otherwise` without a branch, for a scalar condition and a load with

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "src/codegen/amdgpu/dot.h"
 #include "src/codegen/llvm/indexer.h"
 #include "src/codegen/llvm/storage_plan.h"
 #include "src/ir/stmt.h"
@@ -18,7 +19,7 @@
 
 namespace tilewright::emit {
 
-enum class Machine : std::uint8_t { kX86, kArm64, kArm32, kOtherCpu, kNvptx };
+enum class Machine : std::uint8_t { kX86, kArm64, kArm32, kOtherCpu, kNvptx, kAmdgpu };
 
 /// State shared by the functions of one kernel.
 struct KernelContext {
@@ -29,6 +30,7 @@ struct KernelContext {
   Machine machine = Machine::kX86;
   Status status = {};                               ///< first emission error
   std::vector<TileRegisterShape> tile_shapes = {};  ///< that the program multiplies, each once
+  amdgpu::ByteDot byte_dot = amdgpu::ByteDot::kNone;
 
   void Fail(Status failure) {
     if (status.ok()) status = std::move(failure);
@@ -36,6 +38,7 @@ struct KernelContext {
   /// Returns the type for index arithmetic: 32 bits if they suffice on a GPU and on 32-bit Arm,
   /// where long integers take two registers.
   llvm::IntegerType* index_type() const;
+  bool on_gpu() const { return machine == Machine::kNvptx || machine == Machine::kAmdgpu; }
   /// Returns the bytes of one vector register.
   int vector_bytes() const { return features.float_lanes() * 4; }
 };
@@ -125,7 +128,7 @@ class FunctionEmitter {
   Value* NarrowedToBFloat16(Value* value);
   Value* EmitDotBFloat16(Value* acc, Value* a, Value* b, int lanes);
   Value* EmitDot4(Value* acc, Value* a, Value* b, int lanes, const DotOperands& operands);
-  Value* EmitDp4a(Value* acc, Value* a, Value* b, int lanes, bool a_signed);
+  Value* EmitGpuDot4(Value* acc, Value* a, Value* b, int lanes, bool a_signed);
   Value* EmitDot2(Value* acc, Value* a, Value* b, int lanes);
   Value* LoadLanes(Value* address, llvm::Align alignment, int count, int padded);
 
@@ -227,7 +230,7 @@ class FunctionEmitter {
 
   llvm::BasicBlock* NewBlock(const char* name);
   llvm::IRBuilder<> EntryBuilder();
-  bool on_gpu() const { return kernel_.machine == Machine::kNvptx; }
+  bool on_gpu() const { return kernel_.on_gpu(); }
 
   KernelContext& kernel_;
   llvm::LLVMContext& context_;

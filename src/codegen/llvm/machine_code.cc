@@ -8,10 +8,11 @@
 
 namespace tilewright::emit {
 
-/// TargetMachine::addPassesToEmitFile, for x86 and GPUs without two passes: the machine scheduler,
-/// and the scheduler after register allocation, which some CPUs request. Both would undo the order
-/// of register tiles (tile_scheduler.h) that instruction selection keeps. On Arm, whose in-order
-/// cores run instructions in the given order, the machine scheduler creates that order.
+/// TargetMachine::addPassesToEmitFile, for x86 and NVIDIA's GPUs without two passes: the machine
+/// scheduler, and the scheduler after register allocation, which some CPUs request. Both would undo
+/// the order of register tiles (tile_scheduler.h) that instruction selection keeps. On Arm, whose
+/// in-order cores run instructions in the given order, and on AMD's GPUs, the machine scheduler
+/// creates that order.
 Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& machine,
                                     bool assembly) {
   const auto type =
@@ -24,7 +25,7 @@ Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& m
   llvm::TargetPassConfig* config = generator.createPassConfig(passes);
   config->setDisableVerify(true);
   const llvm::Triple& triple = machine.getTargetTriple();
-  if (!triple.isAArch64() && !triple.isARM()) {
+  if (!triple.isAArch64() && !triple.isARM() && !triple.isAMDGPU()) {
     config->disablePass(&llvm::MachineSchedulerID);
     config->disablePass(&llvm::PostRASchedulerID);
   }

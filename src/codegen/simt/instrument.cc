@@ -9,10 +9,12 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsAMDGPU.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <map>
 
+#include "src/codegen/amdgpu/dot.h"
 #include "src/codegen/nvptx/cp_async.h"
 #include "src/codegen/nvptx/dp4a.h"
 #include "src/codegen/nvptx/mma.h"
@@ -25,20 +27,31 @@ namespace {
 int IndexOf(llvm::Intrinsic::ID id) {
   switch (id) {
     case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x:
+    case llvm::Intrinsic::amdgcn_workitem_id_x:
       return 0;
     case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y:
+    case llvm::Intrinsic::amdgcn_workitem_id_y:
       return 1;
     case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z:
+    case llvm::Intrinsic::amdgcn_workitem_id_z:
       return 2;
     case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x:
+    case llvm::Intrinsic::amdgcn_workgroup_id_x:
       return 3;
     case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y:
+    case llvm::Intrinsic::amdgcn_workgroup_id_y:
       return 4;
     case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z:
+    case llvm::Intrinsic::amdgcn_workgroup_id_z:
       return 5;
     default:
       return -1;
   }
+}
+
+bool IsKernel(const llvm::Function& function) {
+  return function.getCallingConv() == llvm::CallingConv::PTX_Kernel ||
+         function.getCallingConv() == llvm::CallingConv::AMDGPU_KERNEL;
 }
 
 class Instrumenter {
@@ -63,7 +76,7 @@ class Instrumenter {
   Result<std::vector<SharedArray>> Run() {
     std::vector<llvm::Function*> kernels;
     for (llvm::Function& function : module_) {
-      if (function.getCallingConv() == llvm::CallingConv::PTX_Kernel) kernels.push_back(&function);
+      if (IsKernel(function)) kernels.push_back(&function);
     }
     if (!kernels.empty()) CollectShared(static_cast<int>(kernels.front()->arg_size()));
     for (llvm::Function* kernel : kernels) {
@@ -71,6 +84,7 @@ class Instrumenter {
            llvm::make_early_inc_range(llvm::instructions(kernel))) {
         TW_RETURN_IF_ERROR(Visit(instruction));
       }
+      MoveVariables(*kernel);
       kernel->setCallingConv(llvm::CallingConv::C);
       AddEntry(*kernel);
     }
@@ -98,6 +112,19 @@ class Instrumenter {
       memories_[&global] = first + static_cast<int>(shared_.size());
       shared_.push_back(std::move(array));
       global.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    }
+  }
+
+  /// Moves the variables of a thread from an address space of their own (of AMD GPUs) to the stack.
+  static void MoveVariables(llvm::Function& kernel) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(kernel.getEntryBlock())) {
+      auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+      if (variable == nullptr || variable->getAddressSpace() == 0) continue;
+      llvm::IRBuilder<> at(variable);
+      llvm::AllocaInst* on_stack = at.CreateAlloca(variable->getAllocatedType(), 0U);
+      on_stack->setAlignment(variable->getAlign());
+      variable->replaceAllUsesWith(at.CreateAddrSpaceCast(on_stack, variable->getType()));
+      variable->eraseFromParent();
     }
   }
 
@@ -140,7 +167,7 @@ class Instrumenter {
     if (const int which = IndexOf(id); which >= 0) {
       llvm::Value* number = at.getInt32(static_cast<std::uint32_t>(which));
       call.replaceAllUsesWith(at.CreateCall(index_, {Machine(at), number}));
-    } else if (id == llvm::Intrinsic::nvvm_barrier0) {
+    } else if (id == llvm::Intrinsic::nvvm_barrier0 || id == llvm::Intrinsic::amdgcn_s_barrier) {
       at.CreateCall(barrier_, {Machine(at), at.getInt32(barriers_++)});
     } else if (const nvptx::CpAsync* copy = nvptx::CpAsyncOf(id)) {
       llvm::Value* bytes = at.getInt32(static_cast<std::uint32_t>(copy->bytes));
@@ -159,7 +186,10 @@ class Instrumenter {
       at.CreateCall(wait_, {Machine(at), call.getArgOperand(0)});
     } else if (const MmaIntrinsic* mma = nvptx::MmaOf(id)) {
       call.replaceAllUsesWith(MatrixProduct(at, call, *mma));
+    } else if (const amdgpu::DotOperands dot = amdgpu::DotOperandsOf(call); dot.acc != nullptr) {
+      call.replaceAllUsesWith(ByteDot(at, dot));
     } else if (call.getCalledFunction()->getName().starts_with("llvm.nvvm") ||
+               call.getCalledFunction()->getName().starts_with("llvm.amdgcn") ||
                call.getCalledFunction()->getName().starts_with("llvm.masked")) {
       return Unsupported("no meaning on a CPU: " + call.getCalledFunction()->getName().str());
     } else {
@@ -193,6 +223,20 @@ class Instrumenter {
     return result;
   }
 
+  /// Emits the sum of four products of bytes.
+  static llvm::Value* ByteDot(llvm::IRBuilder<>& at, const amdgpu::DotOperands& operands) {
+    const auto byte = [&](llvm::Value* word, unsigned i, bool extend_sign) {
+      llvm::Value* low = at.CreateTrunc(at.CreateLShr(word, 8 * i), at.getInt8Ty());
+      return at.CreateIntCast(low, at.getInt32Ty(), extend_sign);
+    };
+    llvm::Value* sum = operands.acc;
+    for (unsigned i = 0; i < 4; ++i) {
+      sum = at.CreateAdd(sum, at.CreateMul(byte(operands.a, i, operands.a_signed),
+                                           byte(operands.b, i, operands.b_signed)));
+    }
+    return sum;
+  }
+
   /// Replaces inline assembly of the GPU by the computation that it performs.
   Status VisitAssembly(llvm::CallInst& call) {
     const std::string text = llvm::cast<llvm::InlineAsm>(call.getCalledOperand())->getAsmString();
@@ -201,15 +245,8 @@ class Instrumenter {
       return Unsupported("no meaning on a CPU: " + text);
     }
     llvm::IRBuilder<> at(&call);
-    const auto byte = [&](llvm::Value* word, unsigned i, bool extend_sign) {
-      llvm::Value* low = at.CreateTrunc(at.CreateLShr(word, 8 * i), at.getInt8Ty());
-      return at.CreateIntCast(low, at.getInt32Ty(), extend_sign);
-    };
-    llvm::Value* sum = call.getArgOperand(2);
-    for (unsigned i = 0; i < 4; ++i) {
-      sum = at.CreateAdd(sum, at.CreateMul(byte(call.getArgOperand(0), i, is_signed),
-                                           byte(call.getArgOperand(1), i, true)));
-    }
+    llvm::Value* sum = ByteDot(
+        at, {call.getArgOperand(0), call.getArgOperand(1), call.getArgOperand(2), is_signed, true});
     call.replaceAllUsesWith(sum);
     call.eraseFromParent();
     return {};
@@ -226,7 +263,8 @@ class Instrumenter {
     std::vector<llvm::Value*> arguments;
     for (unsigned i = 0; i < kernel.arg_size(); ++i) {
       llvm::Value* slot = at.CreateConstInBoundsGEP1_64(at.getPtrTy(), entry->getArg(0), i);
-      arguments.push_back(at.CreateLoad(at.getPtrTy(), slot));
+      arguments.push_back(
+          at.CreateAddrSpaceCast(at.CreateLoad(at.getPtrTy(), slot), kernel.getArg(i)->getType()));
     }
     at.CreateCall(&kernel, arguments);
     at.CreateRetVoid();

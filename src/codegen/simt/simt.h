@@ -10,9 +10,9 @@
 namespace tilewright {
 
 /// SIMT emulator of one GPU program on this machine's CPU. It runs the LLVM module that becomes
-/// PTX, with block and thread indices and barriers as calls, every thread of a block as a fiber,
-/// one block after the other. Slow (about ten nanoseconds per memory access), but it detects the
-/// errors listed at Run.
+/// PTX or AMD's code, with block and thread indices and barriers as calls, every thread of a block
+/// as a fiber, one block after the other. Slow (about ten nanoseconds per memory access), but it
+/// detects the errors listed at Run.
 class SimtKernel {
  public:
   /// Compiles a program for emulation.

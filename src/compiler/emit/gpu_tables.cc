@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "src/base/math.h"
+#include "src/runtime/cuda_functions.h"
 #include "src/runtime/gpu_model.h"
+#include "src/runtime/opencl/functions.h"
 #include "src/schedule/launch.h"
 #include "src/target/device.h"
 #include "src/target/gpu.h"
@@ -20,15 +23,33 @@ constexpr std::string_view kGpuTypes =
 static_assert(sizeof(TwGpuLaunch) == 40 && sizeof(TwGpuKernel) == 40 &&
               sizeof(TwGpuModel) == sizeof(TwModel) + 56);
 
-/// Driver of a target's device, and the capability that the code needs.
+/// Driver of a target's device, and what the code needs.
 struct GpuCode {
-  const char* driver;  ///< symbol
-  int capability = 0;
+  const char* driver;           ///< symbol
+  int capability = 0;           ///< TwGpuModel::capability
+  std::int64_t code_bytes = 1;  ///< alignment of the code
 };
+
+/// Returns the processor as a number: 0x906 for gfx906.
+Result<int> ProcessorNumber(const Target& target) {
+  constexpr std::string_view kPrefix = "gfx";
+  TW_ASSIGN_OR_RETURN(const auto processor, AmdProcessorOf(target));
+  int number = 0;
+  const std::string_view digits = processor.name.substr(kPrefix.size());
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+  TW_CHECK(read.ec == std::errc(), std::string(processor.name));
+  return number;
+}
 
 /// Errors: those of ComputeCapabilityOf.
 Result<GpuCode> CodeOf(const Target& target) {
-  if (DeviceTraitsOf(target).grids_are_source) return GpuCode{"TwOpenClDriver"};
+  const DeviceTraits& device = DeviceTraitsOf(target);
+  if (device.grids_are_source) return GpuCode{"TwOpenClDriver"};
+  if (device.grids_are_code_objects) {
+    constexpr std::int64_t kPage = 4096;  // as compilers of HIP align code
+    TW_ASSIGN_OR_RETURN(const auto processor, ProcessorNumber(target));
+    return GpuCode{"TwHipDriver", processor, kPage};
+  }
   TW_ASSIGN_OR_RETURN(const auto capability, ComputeCapabilityOf(target));
   return GpuCode{"TwCudaDriver", capability};
 }
@@ -39,7 +60,8 @@ std::string GridText(const std::array<std::int64_t, 3>& sizes) {
 
 /// Adds the tables of one kernel. Returns the `%Kernel` constant that refers to them.
 std::string AddKernel(const Program& program, const std::string& code, std::size_t number,
-                      std::int64_t alignment, std::int64_t& workspace_bytes, std::string& text) {
+                      std::int64_t code_alignment, std::int64_t alignment,
+                      std::int64_t& workspace_bytes, std::string& text) {
   const LaunchPlan plan = PlanLaunches(program);
   std::string launches, offsets;
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
@@ -56,16 +78,23 @@ std::string AddKernel(const Program& program, const std::string& code, std::size
   }
   workspace_bytes = std::max(workspace_bytes, end);
   text += fmt::format(
-      "@code{0} = internal constant {1}\n"
+      "@code{0} = internal constant {1}, align {6}\n"
       "@launches{0} = internal constant [{2} x %Launch] [{3}]\n"
       "@workspace{0} = internal constant [{4} x i64] [{5}]\n",
-      number, IrString(code), plan.launches.size(), launches, plan.workspace.size(), offsets);
+      number, IrString(code), plan.launches.size(), launches, plan.workspace.size(), offsets,
+      code_alignment);
   return fmt::format(
       "%Kernel {{ ptr @code{0}, ptr @launches{0}, i64 {1}, ptr @workspace{0}, i64 {2} }}", number,
       plan.launches.size(), plan.workspace.size());
 }
 
 }  // namespace
+
+const char* DriverLibraryOf(const Target& target) {
+  const DeviceTraits& device = DeviceTraitsOf(target);
+  if (device.grids_are_source) return TW_OPENCL_LIBRARY;
+  return device.grids_are_code_objects ? TW_HIP_LIBRARY : TW_CUDA_LIBRARY;
+}
 
 std::string IrString(std::string_view text) {
   std::string escaped;
@@ -89,8 +118,8 @@ Result<GpuTables> MakeGpuTables(const Plan& plan, const std::vector<std::string>
   std::int64_t workspace_bytes = 0;
   std::string kernels, steps;
   for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
-    const std::string kernel =
-        AddKernel(plan.kernels[i], code[i], i, alignment, workspace_bytes, tables.definitions);
+    const std::string kernel = AddKernel(plan.kernels[i], code[i], i, made.code_bytes, alignment,
+                                         workspace_bytes, tables.definitions);
     kernels += (i == 0 ? "\n  " : ",\n  ") + kernel;
   }
   for (const PlanStep& step : plan.steps) {

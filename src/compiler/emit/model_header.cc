@@ -105,8 +105,8 @@ const char* {0}_message(void);
 )";
 
 constexpr std::string_view kCudaHeader =
-    R"(/** Puts a run on a stream (a CUstream or cudaStream_t of that device; null: the default stream) and
- *  returns without waiting. inputs, outputs: addresses on the device, aligned to 64 bytes (else it
+    R"(/** Puts a run on a stream (a CUstream, cudaStream_t or hipStream_t of that device; null: the default
+ *  stream) and returns without waiting. inputs, outputs: addresses on the device, aligned to 64 bytes (else it
  *  returns 112). One run at a time: the next one may be put on the same stream, or after the stream
  *  is done. */
 int32_t {0}_run_on_device(const uint64_t* inputs, const uint64_t* outputs, void* stream);

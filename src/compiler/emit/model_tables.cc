@@ -353,9 +353,8 @@ class IrWriter {
     }
     if (gpu_ != nullptr) {
       const bool source = DeviceTraitsOf(options_.target).grids_are_source;
-      text_ +=
-          fmt::format(kGpuFunctions, name, IrString(source ? TW_OPENCL_LIBRARY : TW_CUDA_LIBRARY),
-                      source ? "null" : "@TwGpuRunOnDevice");
+      text_ += fmt::format(kGpuFunctions, name, IrString(DriverLibraryOf(options_.target)),
+                           source ? "null" : "@TwGpuRunOnDevice");
       if (!source) text_ += fmt::format(kRunOnDevice, name);
     }
     text_ += fmt::format(

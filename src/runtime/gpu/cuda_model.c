@@ -1,6 +1,6 @@
-/* CUDA's driver for compiled models. Everything that a run needs is created when the device is
- * opened: modules, one block of device memory (constants, arena and workspace as planned by
- * src/compiler, inputs, outputs) and a stream. A run enqueues all launches on the stream. If the
+/* CUDA's and HIP's driver for compiled models. Everything that a run needs is created when the
+ * device is opened: modules, one block of device memory (constants, arena and workspace as planned
+ * by src/compiler, inputs, outputs) and a stream. A run enqueues all launches on the stream. If the
  * driver supports graphs, the launches are recorded once and replayed as a graph.
  * Copies use the default stream, which synchronizes with the model's stream. Recording uses a
  * separate stream that does not synchronize: while a synchronizing stream is recorded, no other
@@ -35,7 +35,8 @@ static int32_t Check(TwGpuDevice* device, int code, const char* call) {
   if (code == 0) return 0;
   const char* words = NULL;
   if (device->cuda.error_string(code, &words) != 0 || words == NULL) words = "unknown error";
-  snprintf(device->message, TW_GPU_MESSAGE_BYTES, "%s: %s (%d)", call, words, code);
+  snprintf(device->message, TW_GPU_MESSAGE_BYTES, "%s: %s (%d)", TwCudaCall(&device->cuda, call),
+           words, code);
   if (code == TW_CUDA_NO_DEVICE) return TW_MODEL_NO_DEVICE;
   return code == TW_CUDA_OUT_OF_MEMORY ? TW_MODEL_NO_DEVICE_MEMORY : TW_MODEL_DEVICE_FAILED;
 }
@@ -53,10 +54,10 @@ static uint64_t Rounded(int64_t bytes) {
 /* --- opening --- */
 
 static int32_t LoadDriver(TwGpuDevice* device, const char* driver) {
-  device->library = dlopen(driver, RTLD_NOW | RTLD_LOCAL);
+  device->library = TwCudaLoad(driver);
   if (device->library == NULL) {
-    snprintf(device->message, TW_GPU_MESSAGE_BYTES, "no NVIDIA driver: %s cannot be loaded",
-             driver);
+    snprintf(device->message, TW_GPU_MESSAGE_BYTES, "no %s driver: %s cannot be loaded",
+             TwCudaMaker(driver), driver);
     return TW_MODEL_NO_DRIVER;
   }
   const char* missing = TwCudaBind(&device->cuda, device->library);
@@ -67,16 +68,34 @@ static int32_t LoadDriver(TwGpuDevice* device, const char* driver) {
   return Check(device, device->cuda.init(0), "cuInit");
 }
 
+/* Checks that a device of AMD is of the processor of the model's code. */
+static int32_t CheckProcessor(const TwGpuModel* gpu, TwGpuDevice* device) {
+  TwHipProperties properties;
+  memset(&properties, 0, sizeof properties);
+  const int32_t code = Check(device, device->cuda.hip_properties(&properties, device->number),
+                             "hipGetDeviceProperties");
+  if (code != 0) return code;
+  char wanted[32];
+  snprintf(wanted, sizeof wanted, "gfx%llx", (unsigned long long)gpu->capability);
+  TwHipProcessor(&properties);
+  if (strcmp(properties.processor, wanted) == 0) return 0;
+  properties.name[sizeof properties.name - 1] = '\0';
+  snprintf(device->message, TW_GPU_MESSAGE_BYTES, "%s is %s, the model's code needs %s",
+           properties.name, properties.processor, wanted);
+  return TW_MODEL_OLD_DEVICE;
+}
+
 static int32_t FindDevice(const TwGpuModel* gpu, TwGpuDevice* device, int32_t ordinal) {
   const TwCuda* cuda = &device->cuda;
   int count = 0, major = 0, minor = 0;
   int32_t code = Check(device, cuda->device_count(&count), "cuDeviceGetCount");
   if (code == 0 && (ordinal < 0 || ordinal >= count)) {
-    snprintf(device->message, TW_GPU_MESSAGE_BYTES, "no CUDA device %d, there are %d", ordinal,
-             count);
+    snprintf(device->message, TW_GPU_MESSAGE_BYTES, "no %s device %d, there are %d",
+             cuda->is_hip ? "AMD" : "CUDA", ordinal, count);
     code = TW_MODEL_NO_DEVICE;
   }
   if (code == 0) code = Check(device, cuda->get_device(&device->number, ordinal), "cuDeviceGet");
+  if (cuda->is_hip) return code != 0 ? code : CheckProcessor(gpu, device);
   if (code == 0) {
     code = Check(device, cuda->device_attribute(&major, TW_CUDA_CAPABILITY_MAJOR, device->number),
                  "cuDeviceGetAttribute");
@@ -125,7 +144,7 @@ static int32_t FindFunction(TwGpuDevice* device, void* module, const TwGpuLaunch
                             void** function) {
   const int32_t code =
       Check(device, device->cuda.get_function(function, module, launch->entry), launch->entry);
-  if (code != 0 || launch->shared_bytes == 0) return code;
+  if (code != 0 || launch->shared_bytes == 0 || device->cuda.is_hip) return code;
   return Check(
       device,
       device->cuda.set_function(*function, TW_CUDA_MOST_DYNAMIC_SHARED, (int)launch->shared_bytes),
@@ -411,15 +430,11 @@ static int32_t ReadOutput(const TwGpuModel* gpu, TwGpuDevice* device, int64_t i,
       "a kernel, or the copy of its result");
 }
 
-const TwGpuDriver TwCudaDriver = {.library = TW_CUDA_LIBRARY,
-                                  .open = Open,
-                                  .close = Close,
-                                  .enter = Enter,
-                                  .leave = Leave,
-                                  .wait = Wait,
-                                  .upload = Upload,
-                                  .write_input = WriteInput,
-                                  .read_output = ReadOutput,
-                                  .run = RunAll,
-                                  .run_step = RunStep,
-                                  .run_on_device = RunOnDevice};
+#define TW_DRIVER_OF(file)                                                                         \
+  {                                                                                                \
+    .library = (file), .open = Open, .close = Close, .enter = Enter, .leave = Leave, .wait = Wait, \
+    .upload = Upload, .write_input = WriteInput, .read_output = ReadOutput, .run = RunAll,         \
+    .run_step = RunStep, .run_on_device = RunOnDevice                                              \
+  }
+const TwGpuDriver TwCudaDriver = TW_DRIVER_OF(TW_CUDA_LIBRARY);
+const TwGpuDriver TwHipDriver = TW_DRIVER_OF(TW_HIP_LIBRARY);

@@ -6,6 +6,7 @@
 #include "src/base/math.h"
 #include "src/schedule/launch.h"
 #include "src/target/gpu.h"
+#include "src/templates/limits.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
@@ -218,16 +219,17 @@ GpuStages PrepareGpuStages(Schedule& schedule) {
   return gpu;
 }
 
-Status CheckBlock(const BlockThreads& threads) {
+Status CheckBlock(const BlockThreads& threads, const LaunchLimits& limits) {
   Launch launch;
   launch.block = {threads[2], threads[1], threads[0]};
-  return CheckLaunch(launch, LaunchLimits());
+  return CheckLaunch(launch, limits);
 }
 
-Result<BlockThreads> BlockThreadsOf(const Config& config, const std::array<const char*, 3>& knobs) {
+Result<BlockThreads> BlockThreadsOf(const Config& config, const Target& target,
+                                    const std::array<const char*, 3>& knobs) {
   BlockThreads threads;
   for (std::size_t i = 0; i < threads.size(); ++i) threads[i] = config.Factors(knobs[i])[2];
-  TW_RETURN_IF_ERROR(CheckBlock(threads));
+  TW_RETURN_IF_ERROR(CheckBlock(threads, LowerLimitsFor(target).launch));
   return threads;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "src/schedule/launch.h"
 #include "src/schedule/schedule.h"
 #include "src/space/config.h"
 #include "src/target/target.h"
@@ -140,8 +141,10 @@ struct GpuStages {
 GpuStages PrepareGpuStages(Schedule& schedule);
 
 /// Errors: kInvalidArgument if a block of these threads is not legal.
-Status CheckBlock(const BlockThreads& threads);
-/// Returns the threads of a block, the third factors of these knobs. Errors: those of CheckBlock.
-Result<BlockThreads> BlockThreadsOf(const Config& config, const std::array<const char*, 3>& knobs);
+Status CheckBlock(const BlockThreads& threads, const LaunchLimits& limits = {});
+/// Returns the threads of a block, the third factors of these knobs. Errors: those of CheckBlock
+/// with the limits of the target.
+Result<BlockThreads> BlockThreadsOf(const Config& config, const Target& target,
+                                    const std::array<const char*, 3>& knobs);
 
 }  // namespace tilewright

@@ -86,9 +86,9 @@ Result<Config> DirectDefault(const Workload& w, const Target& target) {
   return LocateValues(space, std::move(values));
 }
 
-Result<Kernel> ApplyDirect(const Workload& w, const Epilogue& epilogue, const Target&,
+Result<Kernel> ApplyDirect(const Workload& w, const Epilogue& epilogue, const Target& target,
                            const Config& config) {
-  TW_ASSIGN_OR_RETURN(const auto threads, BlockThreadsOf(config, kTiles));
+  TW_ASSIGN_OR_RETURN(const auto threads, BlockThreadsOf(config, target, kTiles));
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
   Schedule s(std::move(compute));
   const GpuStages stages = PrepareGpuStages(s);
@@ -122,9 +122,9 @@ Result<Config> DepthwiseDefault(const Workload& w, const Target& target) {
   return LocateValues(space, DefaultTiles(s, false, 256));
 }
 
-Result<Kernel> ApplyDepthwise(const Workload& w, const Epilogue& epilogue, const Target&,
+Result<Kernel> ApplyDepthwise(const Workload& w, const Epilogue& epilogue, const Target& target,
                               const Config& config) {
-  TW_ASSIGN_OR_RETURN(const auto threads, BlockThreadsOf(config, kTiles));
+  TW_ASSIGN_OR_RETURN(const auto threads, BlockThreadsOf(config, target, kTiles));
   TW_ASSIGN_OR_RETURN(auto compute, DefineAnchor(w, epilogue));
   Schedule s(std::move(compute));
   const GpuStages stages = PrepareGpuStages(s);

@@ -120,9 +120,10 @@ Result<Config> DefaultConfig(const Workload& w, const Target& target) {
                               {"unroll_explicit", KnobValue{std::int64_t{1}}}});
 }
 
-Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target&,
+Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
                      const Config& config) {
-  TW_ASSIGN_OR_RETURN(const auto threads, BlockThreadsOf(config, {"tile_b", "tile_y", "tile_x"}));
+  TW_ASSIGN_OR_RETURN(const auto threads,
+                      BlockThreadsOf(config, target, {"tile_b", "tile_y", "tile_x"}));
   TW_ASSIGN_OR_RETURN(auto shape, ConvShapeOf(w));
   KernelLayouts layouts;
   layouts.winograd_tile = TileSize(shape.h);

@@ -5,6 +5,7 @@
 //   FAKE_OLD        a driver without a required function
 //   FAKE_NO_DEVICE  no device
 //   FAKE_BROKEN     cuInit fails
+//   FAKE_HIP        AMD's library, for code objects: an AMD GPU, gfx906
 // A file hang_at next to the library has the number of the launch of a process that never ends (1:
 // the first); workers do not inherit environment variables.
 #define _GNU_SOURCE
@@ -17,6 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#ifdef FAKE_HIP
+#include <elf.h>
+
+#include "src/runtime/cuda_functions.h"
+#include "tests/runtime/fake_cuda/hip_names.h"
+#endif
 
 #define API __attribute__((visibility("default"))) int
 
@@ -98,7 +106,11 @@ API cuGetErrorString(int code, const char** words) {
   return 0;
 }
 API cuDriverGetVersion(int* version) {
+#ifdef FAKE_HIP
+  *version = 60240000;
+#else
   *version = 12040;
+#endif
   return 0;
 }
 API cuDeviceGetCount(int* count) {
@@ -161,6 +173,49 @@ API cuCtxPopCurrent_v2(void** context) {
   return 0;
 }
 
+#ifdef FAKE_HIP
+API hipGetDevicePropertiesR0600(TwHipProperties* properties, int device) {
+  (void)device;
+  memset(properties, 0, sizeof *properties - sizeof properties->rest);
+  strcpy(properties->name, "Fake GPU");
+  strcpy(properties->processor, "gfx906:sramecc+:xnack-");
+  properties->multiprocessors = 60;
+  properties->l2_bytes = 4 << 20;
+  return 0;
+}
+
+// Bytes of a code object: the table of sections is the last part of the file.
+static size_t SizeOf(const void* image) {
+  const Elf64_Ehdr* header = image;
+  if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return strlen(image) + 1;
+  return header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+}
+
+// Number of parameters of a kernel, -1 if there is no such kernel. The descriptor NAME.kd has the
+// bytes of all parameters, each of which is an address, as its third word.
+static int ParametersOf(const char* image, const char* name) {
+  const Elf64_Ehdr* header = (const void*)image;
+  if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return -1;
+  const Elf64_Shdr* sections = (const void*)(image + header->e_shoff);
+  char wanted[300];
+  snprintf(wanted, sizeof wanted, "%s.kd", name);
+  for (int i = 0; i < header->e_shnum; ++i) {
+    if (sections[i].sh_type != SHT_DYNSYM) continue;
+    const Elf64_Sym* symbols = (const void*)(image + sections[i].sh_offset);
+    const char* names = image + sections[sections[i].sh_link].sh_offset;
+    for (size_t s = 0; s < sections[i].sh_size / sizeof *symbols; ++s) {
+      if (strcmp(names + symbols[s].st_name, wanted) != 0) continue;
+      const Elf64_Shdr* at = &sections[symbols[s].st_shndx];
+      const char* descriptor = image + at->sh_offset + (symbols[s].st_value - at->sh_addr);
+      uint32_t bytes = 0;
+      memcpy(&bytes, descriptor + 8, sizeof bytes);
+      return (int)(bytes / 8);
+    }
+  }
+  return -1;
+}
+#endif
+
 // --- modules: only the names and parameters of the kernels in their text are used ---
 API cuModuleLoadDataEx(void** module, const void* image, unsigned options, int* keys,
                        void** values) {
@@ -171,7 +226,11 @@ API cuModuleLoadDataEx(void** module, const void* image, unsigned options, int* 
     }
     return kInvalidPtx;
   }
+#ifdef FAKE_HIP
+  *module = memcpy(malloc(SizeOf(image)), image, SizeOf(image));
+#else
   *module = strdup(image);
+#endif
   ++counts.modules;
   return 0;
 }
@@ -181,6 +240,7 @@ API cuModuleUnload(void* module) {
   --counts.modules;
   return 0;
 }
+#ifndef FAKE_HIP
 // Number of parameters of a PTX kernel, -1 if there is no such kernel.
 static int ParametersOf(const char* ptx, const char* name) {
   char entry[sizeof functions->name + 16];
@@ -192,12 +252,17 @@ static int ParametersOf(const char* ptx, const char* name) {
   while ((at = strstr(at, ".param")) != NULL && at < end) ++count, ++at;
   return count;
 }
+#endif
 static int AddFunction(void** function, const char* name, int parameters) {
   if (function_count == kMaxFunctions || parameters > FAKE_MOST_ARGUMENTS) return kUnknown;
   Function* added = &functions[function_count++];
   snprintf(added->name, sizeof added->name, "%s", name);
   added->parameters = parameters;
+#ifdef FAKE_HIP
+  added->most_shared = 64 << 10;  // without a request
+#else
   added->most_shared = 48 << 10;
+#endif
   *function = added;
   return 0;
 }

@@ -1,0 +1,40 @@
+// Names of HIP's functions for those of CUDA that fake_cuda.c defines.
+#pragma once
+
+#define cuInit hipInit
+#define cuGetErrorString hipDrvGetErrorString
+#define cuDriverGetVersion hipDriverGetVersion
+#define cuDeviceGetCount hipGetDeviceCount
+#define cuDeviceGet hipDeviceGet
+#define cuDeviceGetName hipDeviceGetName
+#define cuDeviceTotalMem_v2 hipDeviceTotalMem
+#define cuDeviceGetPCIBusId hipDeviceGetPCIBusId
+#define cuDevicePrimaryCtxRetain hipDevicePrimaryCtxRetain
+#define cuDevicePrimaryCtxRelease_v2 hipDevicePrimaryCtxRelease
+#define cuCtxSetCurrent hipCtxSetCurrent
+#define cuCtxPushCurrent_v2 hipCtxPushCurrent
+#define cuCtxPopCurrent_v2 hipCtxPopCurrent
+#define cuCtxSynchronize hipDeviceSynchronize
+#define cuModuleLoadDataEx hipModuleLoadDataEx
+#define cuModuleUnload hipModuleUnload
+#define cuModuleGetFunction hipModuleGetFunction
+#define cuMemAlloc_v2 hipMalloc
+#define cuMemFree_v2 hipFree
+#define cuMemcpyHtoD_v2 hipMemcpyHtoD
+#define cuMemcpyDtoH_v2 hipMemcpyDtoH
+#define cuMemcpyDtoDAsync_v2 hipMemcpyDtoDAsync
+#define cuMemsetD8Async hipMemsetD8Async
+#define cuLaunchKernel hipModuleLaunchKernel
+#define cuStreamCreate hipStreamCreateWithFlags
+#define cuStreamDestroy_v2 hipStreamDestroy
+#define cuStreamQuery hipStreamQuery
+#define cuEventCreate hipEventCreateWithFlags
+#define cuEventDestroy_v2 hipEventDestroy
+#define cuEventRecord hipEventRecord
+#define cuEventElapsedTime hipEventElapsedTime
+#define cuStreamBeginCapture_v2 hipStreamBeginCapture
+#define cuStreamEndCapture hipStreamEndCapture
+#define cuGraphInstantiateWithFlags hipGraphInstantiateWithFlags
+#define cuGraphLaunch hipGraphLaunch
+#define cuGraphExecDestroy hipGraphExecDestroy
+#define cuGraphDestroy hipGraphDestroy
