@@ -2,6 +2,8 @@
 
 LAYERS layers of WIDTH, HEADS heads, PLACES positions: a number, or seq:512 for an open length `seq`, at most 512. FORM `decomposed`: the operators that PyTorch's
 exporter writes (layer normalization and GELU by parts, attention by transposes and products);
+`pooled`: the same, of an integer mask that Where turns into scores, with a second result, a dense layer of the first position;
+`causal`: as `decomposed`, and each position looks at those before it alone, by Trilu of a constant;
 `fused`: those of domain com.microsoft that ONNX Runtime's optimizers leave behind. Inputs are numbers of
 words [1,PLACES] int64 and a mask [1,PLACES] float (1: looked at), the result is [1,PLACES,WIDTH]."""
 import sys
@@ -15,6 +17,7 @@ form, path = sys.argv[5:7]
 open_name, _, most = sys.argv[4].rpartition(":")
 places = int(most)
 fused = form == "fused"
+pooled, causal = form == "pooled", form == "causal"
 each = width // heads
 words = 1000
 random = np.random.default_rng(16)
@@ -67,6 +70,8 @@ def decomposed_layer(name, x):
     value = split_in_heads(name + "_v", projected(name + "_value", x, width), [0, 2, 1, 3])
     scores = node("Div", [node("MatMul", [query, key], name + "_scores"), "root_of_head"], name + "_scaled")
     scores = node("Add", [scores, "bias"], name + "_masked")
+    if causal:
+        scores = node("Add", [scores, "later"], name + "_causal")
     chances = node("Softmax", [scores], name + "_chances", axis=-1)
     seen = node("Transpose", [node("MatMul", [chances, value], name + "_seen")], name + "_back", perm=[0, 2, 1, 3])
     joined = node("Reshape", [seen, "in_one"], name + "_joined")
@@ -103,6 +108,9 @@ constant("mask_axes", [1, 2], np.int64)
 table, place = weight("words", words, width), weight("places", 1, places, width)
 if fused:
     node("Cast", ["mask"], "mask_index", to=TensorProto.INT32)
+elif pooled:
+    unseen = node("Equal", [node("Unsqueeze", ["mask", "mask_axes"], "mask4"), constant("zero", 0, np.int64)], "unseen")
+    node("Where", [unseen, "lowest", constant("nothing", 0)], "bias")
 else:
     kept = node("Unsqueeze", ["mask", "mask_axes"], "mask4")
     node("Mul", [node("Sub", ["one", kept], "unseen"), "lowest"], "bias")
@@ -111,6 +119,11 @@ if open_name:
         constant(name, value, np.int64)
     length = node("Slice", [node("Shape", ["ids"], "ids_shape"), "axis1", constant("axis2", [2], np.int64)], "length")
     place = node("Slice", [place, "first", length, "axis1"], "place")
+if causal:
+    size = [length, length] if open_name else [constant("length", [places], np.int64)] * 2
+    square = node("Concat", size, "square", axis=0)
+    filled = node("ConstantOfShape", [square], "filled", value=numpy_helper.from_array(np.array([-1e4], np.float32)))
+    node("Trilu", [filled, constant("above", 1, np.int64)], "later", upper=1)
 x = node("Add", [node("Gather", [table, "ids"], "embedded"), place], "embedding")
 if fused:
     x = node("LayerNormalization", [x, *scale_and_shift("norm0")], "norm0", axis=-1, epsilon=1e-12)
@@ -119,13 +132,18 @@ else:
 for i in range(layers):
     x = (fused_layer if fused else decomposed_layer)(f"layer{i}", x)
 node("Identity", [x], "output")
+outputs = [helper.make_tensor_value_info("output", TensorProto.FLOAT, [1, open_name or places, width])]
+if pooled:
+    first_state = node("Gather", [x, constant("position", 0, np.int64)], "first_state", axis=1)
+    node("Tanh", [projected("pooler", first_state, width)], "pooled")
+    outputs.append(helper.make_tensor_value_info("pooled", TensorProto.FLOAT, [1, width]))
 
 used = {name for n in nodes for name in n.input}
 graph = helper.make_graph(
     nodes, f"encoder{layers}x{width}",
     [helper.make_tensor_value_info("ids", TensorProto.INT64, [1, open_name or places]),
-     helper.make_tensor_value_info("mask", TensorProto.FLOAT, [1, open_name or places])],
-    [helper.make_tensor_value_info("output", TensorProto.FLOAT, [1, open_name or places, width])],
+     helper.make_tensor_value_info("mask", TensorProto.INT64 if pooled else TensorProto.FLOAT, [1, open_name or places])],
+    outputs,
     [w for w in weights if w.name in used])
 sets = [helper.make_opsetid("", 17)] + ([helper.make_opsetid("com.microsoft", 1)] if fused else [])
 model = helper.make_model(graph, opset_imports=sets, ir_version=8)

@@ -1,6 +1,8 @@
 // Libraries with an open dimension.
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "src/compiler/compile.h"
@@ -8,12 +10,28 @@
 #include "src/target/device.h"
 
 namespace tilewright {
+namespace {
+
+bool IsRecurrence(const Node& node) {
+  return node.kind == NodeKind::kOperator && node.op.kind == OpKind::kRecurrence;
+}
+
+}  // namespace
 
 Result<OpenDimension> FindOpenDimension(const Graph& entry, const ReadAtSize& read,
                                         const SizeRange& range, const CompileOptions& options) {
   OpenDimension open;
   open.range = range;
-  auto entries = FindEntries(entry, read, range);
+  // Recurrences of few steps are operators like others.
+  const auto read_unrolled = [&](std::int64_t size) -> Result<Graph> {
+    TW_ASSIGN_OR_RETURN(auto graph, read(size));
+    return UnrollRecurrences(std::move(graph), kFewestStepsOfLoop);
+  };
+  std::optional<Graph> unrolled;
+  if (std::ranges::any_of(entry.nodes(), IsRecurrence)) {
+    TW_ASSIGN_OR_RETURN(unrolled, UnrollRecurrences(entry.Clone(), kFewestStepsOfLoop));
+  }
+  auto entries = FindEntries(unrolled ? *unrolled : entry, read_unrolled, range);
   if (entries.ok()) {
     open.axes = *std::move(entries);
     return open;
@@ -22,7 +40,7 @@ Result<OpenDimension> FindOpenDimension(const Graph& entry, const ReadAtSize& re
   if (range.most < kFewestLengths) return entries.status();
   TW_ASSIGN_OR_RETURN(auto sequence,
                       FindSequence(read, range, options.target, options.fuse_residuals));
-  if (sequence.attention.empty()) return entries.status();
+  if (sequence.attention.empty() && sequence.joins.empty()) return entries.status();
   open.axes = sequence.axes;
   open.sequence = std::make_shared<const SequenceNetwork>(std::move(sequence));
   return open;

@@ -58,7 +58,7 @@ class StepScheduler {
     serial_.SetOption("num-threads", "1");
   }
 
-  Result<RecurrenceKernel> Run(std::int64_t steps) {
+  Result<RecurrenceKernel> Run(std::int64_t steps, bool open) {
     FindProducts();
     TW_ASSIGN_OR_RETURN(auto packed, PackedList());
     std::vector<Buffer> buffers;
@@ -68,8 +68,12 @@ class StepScheduler {
     ScheduleStep(schedule, buffers);
     TW_RETURN_IF_ERROR(schedule.status());
     TW_ASSIGN_OR_RETURN(auto step, Lower(schedule, "kernel"));
-    RecurrenceLoop loop{
-        steps, recurrence_.backwards, static_cast<std::size_t>(recurrence_.sliced), {}};
+    RecurrenceLoop loop{.steps = steps,
+                        .open = open,
+                        .results = recurrence_.results,
+                        .backwards = recurrence_.backwards,
+                        .sliced = static_cast<std::size_t>(recurrence_.sliced),
+                        .next = {}};
     for (int next : recurrence_.next) loop.next.push_back(BufferOf(next, buffers));
     return RecurrenceKernel{EmitRecurrenceLoop(step, loop), Layouts(), steps * macs};
   }
@@ -270,12 +274,16 @@ class StepScheduler {
 
 Result<RecurrenceKernel> BuildRecurrenceKernel(const Operator& op,
                                                std::span<const TensorType> inputs,
-                                               const Target& target) {
+                                               const Target& target,
+                                               std::optional<std::int64_t> most_steps) {
   TW_RETURN_IF_ERROR(InferType(op, inputs));
+  if (most_steps && op.attributes.recurrence->results == StepResults::kThenLastStates) {
+    return Unsupported("a recurrence whose result has the last states behind the steps");
+  }
   TW_ASSIGN_OR_RETURN(auto features, FeaturesOf(target));
   return StepScheduler(*op.attributes.recurrence, target, features.float_lanes(),
                        features.vector_registers())
-      .Run(StepsOf(inputs));
+      .Run(most_steps.value_or(StepsOf(inputs)), most_steps.has_value());
 }
 
 }  // namespace tilewright

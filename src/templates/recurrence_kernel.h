@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,9 +23,11 @@ struct RecurrenceKernel {
 
 /// Generates machine code for a loop over the time steps: products with packed weights, the state
 /// in register tiles, then the functions of the gates as vectors.
-/// Errors: those of the types, and of lowering.
-Result<RecurrenceKernel> BuildRecurrenceKernel(const Operator& op,
-                                               std::span<const TensorType> inputs,
-                                               const Target& target);
+/// most_steps: if not none, the number of steps is the first parameter of the program, from 1 to
+/// this, instead of that of `inputs`. Errors: those of the types, and of lowering; kUnsupported for
+/// an open number of steps with the last states behind the results.
+Result<RecurrenceKernel> BuildRecurrenceKernel(
+    const Operator& op, std::span<const TensorType> inputs, const Target& target,
+    std::optional<std::int64_t> most_steps = std::nullopt);
 
 }  // namespace tilewright

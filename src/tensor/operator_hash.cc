@@ -45,7 +45,7 @@ class Hasher {
 /// Types follow from operators and inputs, so the hash leaves them out.
 std::uint64_t HashOf(const Recurrence& recurrence) {
   Hasher hash;
-  hash.AddAll(recurrence.sliced, recurrence.backwards);
+  hash.AddAll(recurrence.sliced, recurrence.backwards, static_cast<int>(recurrence.results));
   for (int next : recurrence.next) hash.Add(next);
   for (const OperatorListValue& value : recurrence.step.values()) {
     hash.Add(value.op ? tilewright::HashOf(*value.op, value.operands) : std::uint64_t{0});

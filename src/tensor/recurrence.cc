@@ -25,10 +25,13 @@ class Unroller {
       TW_RETURN_IF_ERROR(AddStep(recurrence_.backwards ? steps_ - 1 - i : i));
     }
     std::vector<int> rows;
-    results_.insert(results_.end(), states_.begin(), states_.end());
+    const bool with_states = recurrence_.results == StepResults::kWithStates;
+    if (recurrence_.results == StepResults::kThenLastStates) {
+      results_.insert(results_.end(), states_.begin(), states_.end());
+    }
     for (int result : results_) {
       std::vector<std::int64_t> shape = list_.TypeOf(result).shape;
-      shape.insert(shape.begin(), 1);
+      if (!with_states) shape.insert(shape.begin(), 1);
       TW_ASSIGN_OR_RETURN(auto row, Reshape(result, std::move(shape)));
       rows.push_back(row);
     }
@@ -78,11 +81,29 @@ class Unroller {
       TW_RETURN_IF_ERROR(own);
       values.push_back(*own);
     }
-    results_[static_cast<std::size_t>(step)] = values.back();
+    int& result = results_[static_cast<std::size_t>(step)];
+    result = values.back();
     for (std::size_t i = 0; i < states_.size(); ++i) {
       states_[i] = values[static_cast<std::size_t>(recurrence_.next[i])];
     }
+    if (recurrence_.results != StepResults::kWithStates) return {};
+    TW_ASSIGN_OR_RETURN(result, WithStates(result));
     return {};
+  }
+
+  /// Returns the result of a step and the states after it, [1, 1 + states, …].
+  Result<int> WithStates(int result) {
+    std::vector<std::int64_t> shape = list_.TypeOf(result).shape;
+    shape.insert(shape.begin(), {1, 1});
+    std::vector<int> parts;
+    std::vector<int> values{result};
+    values.insert(values.end(), states_.begin(), states_.end());
+    for (int value : values) {
+      TW_ASSIGN_OR_RETURN(parts.emplace_back(), Reshape(value, shape));
+    }
+    Operator concat{OpKind::kConcat, {}};
+    concat.attributes.axis = 1;
+    return list_.AddOperator(std::move(concat), std::move(parts));
   }
 
   Result<int> ParameterOf(std::size_t parameter, std::int64_t step) {

@@ -84,6 +84,17 @@ expect 2 inspect mlp.onnx --check --target 'cuda -arch=sm_80' --dim batch=1..64
 base64 -d <<<'H4sIAAAAAAACA3WPTYrCQBBG++uJ2haIoVQYdDcIQo7gxsalIigJLmbXAxkYHH9iVOLOo3geL6UdNSqKBUUV7/FBlVIs2gdJFUJCiBijuvjKD8xqsP6/wgmj/wI3jPEDbBL6jMCSYrA0s3gxj0OvTM4iXE610FJjj0IaHREChv8QbRF8xtCSgj//XU1N4lXJMclf/HnMyqbPJw4JY8b2nmYYr6Gkki66iHquELvOpYVO511OMpmKZ7nJpL7J77r9k2tUUeAySQXK8UccRnaVP9Zt37iuQ8ItnQDkkfrxVwEAAA==' | gunzip >attention.onnx
 expect 0 inspect attention.onnx --check --dim seq=1..64
 has 'with --dim seq=1..64' err
+# Steps of a recurrence: LSTM of x, whose last state is an output, too.
+base64 -d <<<'H4sIAAAAAAACA+PgEGKwWsnCpcnFWMHFWM7FWCTEWCnEmKHE4hMc4qslxMWdkZmSkpoXX5xZlSrBsoCRSYgxR6uPkYORQ4CDSYDRibHcq4GRgeHAPgaGBiBmAGEQsAPygfiAHT3ktPqYwA5iATmoyKuBaaAdNNByUTLA+BQS5xLlYBQS5GIXYi0uSS0o5gKGEhAzJSlwASNZmksSKCuKLgvCLEniXIwZQkJcAkAVPMgSTixcDAJ8AM7ZkVI2AgAA' | gunzip >lstm.onnx
+expect 0 inspect lstm.onnx --check --dim steps=1..30
+has 'with --dim steps=1..30' err
+expect 0 compile lstm.onnx --dim steps=1..30 -o lstm.so
+for steps in 1 2 4 5 30; do
+  expect 0 verify lstm.onnx lstm.so --dim steps=$steps
+done
+expect 0 run lstm.so --dim steps=7
+has '[7,1,1,4]' out
+expect 2 run lstm.so --dim steps=31
 expect 2 inspect attention.onnx --check --dim seq=1..2
 has "node 3 (Transpose) making 'T' has it in dimension 2" err
 expect 0 tasks mlp.onnx --dim batch=1..64 --json

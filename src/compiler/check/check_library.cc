@@ -62,12 +62,14 @@ std::vector<std::int64_t> ChoosePositions(const TensorType& type, const std::str
 /// Its last steps have the code of the first. most: number of steps.
 std::vector<std::int64_t> ChooseSteps(const Node& node, std::int64_t count, std::int64_t most) {
   const Recurrence& recurrence = *node.op.attributes.recurrence;
-  const std::int64_t steps = node.type.shape[0] - std::ssize(recurrence.next);
+  const bool behind = recurrence.results == StepResults::kThenLastStates;
+  const std::int64_t steps = node.type.shape[0] - (behind ? std::ssize(recurrence.next) : 0);
   const std::int64_t first = most < steps && recurrence.backwards ? steps - most : 0;
   TensorType type = node.type;
   if (most < steps) type.shape[0] = most;
   std::vector<std::int64_t> positions = ChoosePositions(type, node.name, count);
-  for (std::int64_t& position : positions) position += first * recurrence.step.result().elements();
+  const std::int64_t each = node.type.elements() / node.type.shape[0];
+  for (std::int64_t& position : positions) position += first * each;
   return positions;
 }
 

@@ -43,7 +43,9 @@ Result<SampledReference::Sample> SampledReference::Stepped(
     const Node& node, std::span<const std::int64_t> positions) {
   const Recurrence& recurrence = *node.op.attributes.recurrence;
   const std::int64_t steps = StepsOf(InputTypesOf(graph_, node));
-  const std::int64_t row_elements = recurrence.step.result().elements();
+  const bool with_states = recurrence.results == StepResults::kWithStates;
+  const std::int64_t row_elements =
+      recurrence.step.result().elements() * (with_states ? 1 + std::ssize(recurrence.next) : 1);
   std::int64_t needed = 1;
   for (std::int64_t position : positions) {
     const std::int64_t row = position / row_elements;

@@ -190,6 +190,7 @@ std::string VerifyReport::Summary() const {
 Result<PartitionedGraph> PartitionLike(Graph graph, const RunnableNetwork& network) {
   PartitionRule rule;
   rule.machine_code = network.machine_code();
+  rule.open_positions = network.open_positions();
   return Partition(std::move(graph), rule);
 }
 

@@ -190,7 +190,7 @@ class IrWriter {
       const bool entries = open != nullptr && open->has_entries;
       std::string places;
       std::size_t place_count = step.buffers.size();
-      if (entries && step.kernel() != nullptr) {
+      if (open != nullptr && open->takes_count) {
         places = fmt::format("%Place {{ i32 {}, i32 0, i64 0 }}", static_cast<int>(TW_ENTRIES));
         ++place_count;
       }
@@ -210,6 +210,7 @@ class IrWriter {
                                  : open != nullptr                  ? "@" + OpenKernelAt(*open).name
                                                    : "@" + plan_.KernelOf(*call).name;
       const std::int64_t size = entries ? Entries() : 1;
+      const std::int64_t counted = open != nullptr && open->takes_count ? Entries() : size;
       const std::int64_t entry_bytes = open != nullptr ? open->bytes_of_entry : 0;
       const std::int64_t flags = call == nullptr
                                      ? 0
@@ -220,8 +221,8 @@ class IrWriter {
           "i64 {}, i64 {}, i64 {} }}",
           kernel.empty() ? "null" : kernel, kernel.empty() ? "null" : kernel + "_info", i,
           place_count, i, StringOf(step.report.op), StringOf(step.layouts.logical_layout),
-          StringOf(step.layouts.layout), size * step.result_bytes, size * step.report.macs,
-          step.report.bytes + (size - 1) * entry_bytes, flags));
+          StringOf(step.layouts.layout), size * step.result_bytes, counted * step.report.macs,
+          step.report.bytes + (counted - 1) * entry_bytes, flags));
     }
     return steps;
   }
@@ -250,11 +251,12 @@ class IrWriter {
       choice = StringOf({reinterpret_cast<const char*>(open.choice.data()), open.choice.size()});
     }
     const std::int64_t grows = open.has_entries ? 1 : 0, stays = 1 - grows;
+    const std::int64_t counts = open.takes_count ? 1 : 0;
     return fmt::format(
         "%OpenStep {{ ptr @k{0}, ptr @i{0}, i64 {1}, ptr {2}, i64 {3}, i64 {4}, i64 {5}, i64 {6}, "
         "i64 {7}, i64 {8} }}",
-        i, count, choice, grows * step.result_bytes, grows * step.report.macs, open.bytes_of_entry,
-        stays * step.result_bytes, stays * step.report.macs,
+        i, count, choice, grows * step.result_bytes, counts * step.report.macs, open.bytes_of_entry,
+        stays * step.result_bytes, (1 - counts) * step.report.macs,
         step.report.bytes - open.bytes_of_entry);
   }
 

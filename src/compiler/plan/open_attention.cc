@@ -119,8 +119,14 @@ class BlockJoiner {
     }
     if (many->kind == ExprKind::kFloat) {
       const double a = few->float_value, b = many->float_value;
-      Require(a == b || (a != a && b != b), "other numbers");
-      return many;
+      if (a == b || (a != a && b != b)) return many;
+      // The divisor of a mean is a multiple of the number.
+      const bool counted = a >= 1 && a < 0x1p53;
+      const std::int64_t each = counted ? static_cast<std::int64_t>(a) / few_ : 0;
+      const bool counts = counted && a == static_cast<double>(each * few_) &&
+                          b == static_cast<double>(each * many_);
+      if (!Require(counts, "other numbers")) return many;
+      return MakeCast(many->dtype, blocks_ * Expr(each));
     }
     if (many->kind == ExprKind::kInt) {
       if (few->int_value == many->int_value) return many;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <set>
 
@@ -56,18 +57,46 @@ class OpenPlanner {
     for (const PlanStep& step : plan_.steps) {
       const bool any = std::any_of(step.buffers.begin(), step.buffers.end() - 1,
                                    [&](int buffer) { return HasEntries(buffer); });
-      open_.has_entries[static_cast<std::size_t>(step.buffers.back())] = any;
+      const KernelStep* call = step.kernel();
+      const bool joins = call != nullptr && call->any_length.has_value();
+      const bool grows = !joins || options_.open->axes.contains(plan_.graph.node(step.node).name);
+      open_.has_entries[static_cast<std::size_t>(step.buffers.back())] = any && grows;
     }
   }
 
-  /// Gives the tables the rows of all positions.
+  /// Gives the tables the rows of all positions, and those that attention reads rows of zeros up to
+  /// the positions that its kernel reads.
   void FillTables() {
     for (const auto& [buffer, node] : plan_.tables) {
-      const Graph& largest = SequenceOf(options_)->large.graph;
-      const auto index =
-          static_cast<std::size_t>(plan_.buffers[static_cast<std::size_t>(buffer)].index);
-      plan_.constants[index] = largest.Contents(node)->Clone();
+      const Tensor& rows = *SequenceOf(options_)->large.graph.Contents(node);
+      const PlanBuffer& memory = plan_.buffers[static_cast<std::size_t>(buffer)];
+      const std::int64_t room = RoomOfAttention(buffer);
+      Tensor& table = plan_.constants[static_cast<std::size_t>(memory.index)];
+      if (room * memory.bytes <= rows.bytes()) {
+        table = rows.Clone();
+        continue;
+      }
+      TensorType type = plan_.graph.node(node).type;
+      type.shape.insert(type.shape.begin(), room);
+      table = Tensor(std::move(type));  // zeros
+      std::memcpy(table.data(), rows.data(), static_cast<std::size_t>(rows.bytes()));
     }
+  }
+
+  /// Returns the positions that kernels of attention read of a buffer; 0 if none does.
+  std::int64_t RoomOfAttention(int buffer) const {
+    std::int64_t room = 0;
+    for (const PlanStep& step : plan_.steps) {
+      const KernelStep* call = step.kernel();
+      if (call == nullptr || call->block_of_length == 1) continue;
+      for (std::size_t i = 0; i < step.buffers.size(); ++i) {
+        if (step.buffers[i] != buffer) continue;
+        const Buffer& parameter = call->any_length->parameters[i + 1];
+        room = std::max(room,
+                        parameter->bytes() / plan_.buffers[static_cast<std::size_t>(buffer)].bytes);
+      }
+    }
+    return room;
   }
 
   /// Every entry reads an operand without entries, so no result with entries may take its place.
@@ -87,6 +116,7 @@ class OpenPlanner {
       open.bytes_of_entry += plan_.buffers[static_cast<std::size_t>(buffer)].bytes;
     }
     const auto* call = std::get_if<KernelStep>(&step.action);
+    open.takes_count = call != nullptr && (open.has_entries || call->any_length.has_value());
     if (call != nullptr) TW_RETURN_IF_ERROR(AddKernels(step, *call, open));
     if (call == nullptr && !step.copies()) return Unsupported("computed by the host");
     open_.steps.push_back(std::move(open));
@@ -94,11 +124,15 @@ class OpenPlanner {
   }
 
   Status AddKernels(const PlanStep& step, const KernelStep& call, OpenStep& open) {
-    if (!open.has_entries) {
+    if (!open.takes_count) {
       open.kernels.push_back(AddProgram(step, plan_.KernelOf(call), 1));
       return Status();
     }
-    if (call.any_length) return AddAttention(step, *call.any_length, open);
+    if (call.block_of_length > 1) return AddAttention(step, *call.any_length, open);
+    if (call.any_length) {
+      open.kernels.push_back(AddProgram(step, *call.any_length, 1));
+      return Status();
+    }
     std::vector<const BlockKernel*> blocks;
     for (const BlockKernel& block : call.blocks) {
       if (Fits(step, block)) blocks.push_back(&block);
@@ -130,9 +164,10 @@ class OpenPlanner {
     for (std::size_t i = 0; i < step.buffers.size(); ++i) {
       const bool entries = HasEntries(step.buffers[i]);
       const std::int64_t bytes = memory(i).bytes * (entries ? positions : 1);
-      if ((entries && memory(i).space != BufferSpace::kArena) ||
-          parameters[i + 1]->bytes() != bytes) {
-        return Unsupported("attention that reads an input of the model or a constant of positions");
+      const bool room = memory(i).space == BufferSpace::kArena ||
+                        (memory(i).space == BufferSpace::kConstant && i + 1 < step.buffers.size());
+      if ((entries && !room) || parameters[i + 1]->bytes() != bytes) {
+        return Unsupported("attention whose tensors have no room for whole blocks of positions");
       }
     }
     open_.padded_to = OpenAttentionBlock(plan_.target);

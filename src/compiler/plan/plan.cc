@@ -15,6 +15,7 @@
 #include "src/base/strings.h"
 #include "src/compiler/plan/choose_vta_kernel.h"
 #include "src/compiler/plan/open_attention.h"
+#include "src/compiler/plan/open_join.h"
 #include "src/compiler/plan/plan_builder.h"
 #include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
@@ -374,8 +375,22 @@ Status PlanBuilder::AddAttention(const FusedGroup& group) {
                    "attention");
 }
 
+Status PlanBuilder::CopyToArena(int node) {
+  while (views_.contains(node)) node = views_.at(node);
+  if (!SequenceOf(options_)->axes.contains(graph_.node(node).name)) return Status();
+  for (Stored& stored : stored_[static_cast<std::size_t>(node)]) {
+    const PlanBuffer& memory = plan_.buffers[static_cast<std::size_t>(stored.buffer)];
+    if (memory.space != BufferSpace::kInput) continue;
+    const int copy = AddBuffer(BufferSpace::kArena, memory.bytes);
+    TW_RETURN_IF_ERROR(AddCopy(node, stored.buffer, copy));
+    stored.buffer = copy;
+  }
+  return Status();
+}
+
 Status PlanBuilder::AddOpenAttention(const FusedGroup& group) {
   TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, PhysicalLayout(), TablesOf(options_)));
+  for (const GroupInput& input : kernel.inputs) TW_RETURN_IF_ERROR(CopyToArena(input.node));
   TW_ASSIGN_OR_RETURN(auto any_length,
                       OpenAttention(*SequenceOf(options_), group, kernel.inputs, options_.target));
   TW_ASSIGN_OR_RETURN(auto compute, DefineList(kernel.operators));
@@ -386,7 +401,25 @@ Status PlanBuilder::AddOpenAttention(const FusedGroup& group) {
   step.report.macs = any_length.macs_of_position;
   TW_RETURN_IF_ERROR(
       AddListed(group, PhysicalLayout(), kernel, std::move(program), std::move(step), "attention"));
-  std::get<KernelStep>(plan_.steps.back().action).any_length = std::move(any_length.program);
+  auto& call = std::get<KernelStep>(plan_.steps.back().action);
+  call.any_length = std::move(any_length.program);
+  call.block_of_length = OpenAttentionBlock(options_.target);
+  return Status();
+}
+
+Status PlanBuilder::AddJoin(const FusedGroup& group) {
+  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(graph_, group, PhysicalLayout(), TablesOf(options_)));
+  TW_ASSIGN_OR_RETURN(auto any_length,
+                      OpenJoin(*SequenceOf(options_), group, kernel.inputs, options_.target));
+  TW_ASSIGN_OR_RETURN(auto compute, DefineList(kernel.operators));
+  TW_ASSIGN_OR_RETURN(const auto schedule, FixedSchedule(std::move(compute), options_.target));
+  TW_ASSIGN_OR_RETURN(auto program, Lower(schedule, "kernel"));
+  const std::string name{OpName(graph_.node(group.nodes.front()).op.kind)};
+  PlanStep step;
+  step.report.op = DescribeGroup(graph_, group, name);
+  TW_RETURN_IF_ERROR(
+      AddListed(group, PhysicalLayout(), kernel, std::move(program), std::move(step), name));
+  std::get<KernelStep>(plan_.steps.back().action).any_length = std::move(any_length);
   return Status();
 }
 
@@ -408,6 +441,13 @@ Status PlanBuilder::AddRecurrence(const FusedGroup& group) {
   std::vector<TensorType> types;
   for (int input : node.inputs) types.push_back(graph_.node(input).type);
   TW_ASSIGN_OR_RETURN(auto kernel, BuildRecurrenceKernel(node.op, types, options_.target));
+  std::optional<Program> any_length;
+  if (const SequenceNetwork* sequence = SequenceOf(options_);
+      sequence != nullptr && sequence->Joins(group)) {
+    TW_ASSIGN_OR_RETURN(
+        auto open, BuildRecurrenceKernel(node.op, types, options_.target, sequence->range.most));
+    any_length = std::move(open.program);
+  }
   std::vector<int> buffers;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const std::string& layout = kernel.layouts[i];
@@ -418,7 +458,8 @@ Status PlanBuilder::AddRecurrence(const FusedGroup& group) {
   }
   PlanStep step;
   step.report.macs = kernel.macs;
-  step.action = KernelStep{.kernel = AddKernel(std::move(kernel.program), "recurrence")};
+  step.action = KernelStep{.kernel = AddKernel(std::move(kernel.program), "recurrence"),
+                           .any_length = std::move(any_length)};
   step.result_bytes = node.type.bytes();
   step.report.op = DescribeGroup(graph_, group, std::string(OpName(node.op.kind)));
   buffers.push_back(AddBuffer(BufferSpace::kArena, step.result_bytes));
@@ -433,6 +474,15 @@ Status PlanBuilder::AddGroup(std::size_t number) {
   if (device_.has_host_fallback) return AddOffloaded(group);
   if (group.alias) return AddAlias(group);
   if (graph_.node(group.output).op.kind == OpKind::kRecurrence) return AddRecurrence(group);
+  if (const SequenceNetwork* sequence = SequenceOf(options_);
+      sequence != nullptr && sequence->Joins(group)) {
+    const Status open = AddJoin(group);
+    if (open.code() != StatusCode::kUnsupported) return open;
+    return Unsupported(
+        fmt::format("--dim {}: a kernel across positions that {}; give one size, or "
+                    "several",
+                    options_.open->range.ToString(), open.message()));
+  }
   return group.anchor ? AddAnchor(group) : AddUnanchored(group);
 }
 
@@ -453,7 +503,7 @@ Status PlanBuilder::FinishOutputs() {
     TW_ASSIGN_OR_RETURN(auto buffer, BufferOf(node, PhysicalLayout()));
     PlanBuffer& memory = plan_.buffers[static_cast<std::size_t>(buffer)];
     const bool padded = std::ranges::any_of(plan_.steps, [&](const PlanStep& step) {
-      return step.kernel() != nullptr && step.kernel()->any_length.has_value() &&
+      return step.kernel() != nullptr && step.kernel()->block_of_length > 1 &&
              std::ranges::find(step.buffers, buffer) != step.buffers.end();
     });
     if (memory.space == BufferSpace::kArena && memory.whole < 0 && !HasParts(buffer) && !padded) {

@@ -61,6 +61,8 @@ struct KernelStep {
   std::vector<BlockKernel> blocks = {};
   /// For MakeOpenPlan: the kernel for any length of a sequence, which is its first parameter.
   std::optional<Program> any_length = {};
+  /// Positions of a block that this kernel reads and writes as a whole.
+  std::int64_t block_of_length = 1;
 };
 /// A device that leaves operators to the host computes the value.
 struct StreamStep {
@@ -97,7 +99,8 @@ struct PlanStep {
 struct OpenStep {
   std::vector<int> kernels;          ///< positions in OpenPlan::kernels; empty if the step copies
   std::vector<std::uint8_t> choice;  ///< by size - 1: position in `kernels`; empty: the only one
-  bool has_entries = false;          ///< its result; the kernels then take their number
+  bool has_entries = false;          ///< its result
+  bool takes_count = false;          ///< the number of entries is the first argument of the kernels
   std::int64_t bytes_of_entry = 0;   ///< part of the step's bytes that each entry has
 };
 /// A plan for one entry as a plan for any number of entries.

@@ -156,6 +156,15 @@ Status ModelLibrary::SetSize(const std::string& dimension, std::int64_t size) {
   return LoadTables();
 }
 
+bool ModelLibrary::open_positions() const {
+  const TwOpenDimension* open = open_dimension();
+  // Entries have no recurrences, and no blocks of their memory.
+  return open != nullptr &&
+         (open->padded_to > 1 || std::ranges::any_of(operators_, [](const ModelOperator& each) {
+            return each.op == "recurrence";
+          }));
+}
+
 Status ModelLibrary::Resize(std::int64_t size) {
   if (open_dimension() == nullptr) return InvalidArgument(name_ + " has no open dimension");
   TW_RETURN_IF_ERROR(ModelStatus(loaded_, loaded_.open.resize(model_, size)));

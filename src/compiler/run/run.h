@@ -69,6 +69,8 @@ class RunnableNetwork {
   virtual bool on_gpu() const { return false; }
   /// Whether the operators are machine code; see PartitionLike (verify.h).
   virtual bool machine_code() const { return true; }
+  /// Whether the number of positions of a sequence is open; see PartitionLike.
+  virtual bool open_positions() const { return false; }
 
   /// inputs: in order, of the types of inputs(). begin: may be null.
   /// Errors: kInvalidArgument naming the input; those of an operator, with its name.
@@ -130,6 +132,7 @@ class ModelLibrary final : public RunnableNetwork {
   int threads() const { return threads_; }
   bool on_gpu() const override { return loaded_.gpu.open != nullptr; }
   bool machine_code() const override { return !on_gpu(); }
+  bool open_positions() const override;
   /// Opens the device for the next runs; otherwise the first run opens device 0.
   /// Errors: kInvalidArgument if the model is not for a GPU; kNotFound, kUnsupported, kUnavailable
   /// with the driver's text.

@@ -213,9 +213,9 @@ class EntryCheck {
         loops_(loops),
         whole_(entry.nodes().size(), nullptr) {}
 
-  /// Takes the operators of a group as one, which may join entries.
-  void Join(const FusedGroup& group) {
-    for (int id : group.nodes) whole_[static_cast<std::size_t>(id)] = &group;
+  /// Takes the operators of a group as one, which may join entries. join: outlives this.
+  void Join(const EntryJoin& join) {
+    for (int id : join.group->nodes) whole_[static_cast<std::size_t>(id)] = &join;
   }
 
   Status Run() {
@@ -224,10 +224,12 @@ class EntryCheck {
     }
     depends_.assign(static_cast<std::size_t>(entry_.size()), false);
     for (int id = 0; id < entry_.size(); ++id) {
-      const FusedGroup* whole = whole_[static_cast<std::size_t>(id)];
-      if (whole != nullptr && id != whole->output) continue;
+      const EntryJoin* whole = whole_[static_cast<std::size_t>(id)];
+      if (whole != nullptr && id != whole->group->output) continue;
+      failed_ = id;
       TW_RETURN_IF_ERROR(At(id, CheckNode(id)));
     }
+    failed_ = -1;
     for (int id : entry_.outputs()) {
       if (axes_.contains(id) && !depends_[static_cast<std::size_t>(id)]) {
         TW_RETURN_IF_ERROR(At(id, Unsupported("depends on no input that has it")));
@@ -240,6 +242,10 @@ class EntryCheck {
     std::map<std::string, std::size_t> axes;
     for (const auto& [id, axis] : axes_) axes.emplace(entry_.node(id).name, axis.axis);
     return axes;
+  }
+  /// Returns the operator that failed the check of its loops or attributes; -1 if none did.
+  int FailedOperator() const {
+    return failed_ >= 0 && entry_.node(failed_).kind == NodeKind::kOperator ? failed_ : -1;
   }
   bool HasInput() const {
     return std::ranges::any_of(entry_.inputs(), [&](int id) { return axes_.contains(id); });
@@ -265,7 +271,7 @@ class EntryCheck {
         return status.WithContext(Name() + ": " + Printable(entry_.DescribeOrigin(id)));
       }
     }
-    if (const FusedGroup* whole = whole_[static_cast<std::size_t>(id)]) {
+    if (const EntryJoin* whole = whole_[static_cast<std::size_t>(id)]) {
       return CheckWhole(*whole, axis.has_value());
     }
     if (one.kind == NodeKind::kInput) {
@@ -276,11 +282,11 @@ class EntryCheck {
                                            : CheckOperator(id, axis.has_value());
   }
 
-  Status CheckWhole(const FusedGroup& whole, bool has_axis) {
+  Status CheckWhole(const EntryJoin& whole, bool has_axis) {
     const bool depends = std::ranges::any_of(
-        whole.inputs, [&](int input) { return depends_[static_cast<std::size_t>(input)]; });
-    depends_[static_cast<std::size_t>(whole.output)] = depends;
-    return depends && !has_axis ? Unsupported("joins its entries") : Status();
+        whole.group->inputs, [&](int input) { return depends_[static_cast<std::size_t>(input)]; });
+    depends_[static_cast<std::size_t>(whole.group->output)] = depends && has_axis;
+    return depends && !has_axis && !whole.to_one ? Unsupported("joins its entries") : Status();
   }
 
   /// A constant with the dimension repeats the constant of one entry.
@@ -343,22 +349,28 @@ class EntryCheck {
   std::int64_t size_;
   const SizeRange& range_;
   bool loops_;
-  std::map<int, EntryAxis> axes_;         // by node
-  std::vector<bool> depends_;             // by node: on an input with the dimension
-  std::vector<const FusedGroup*> whole_;  // by node: the group taken as one operator; or null
+  int failed_ = -1;                      // node whose check goes on or failed
+  std::map<int, EntryAxis> axes_;        // by node
+  std::vector<bool> depends_;            // by node: on an input with the dimension
+  std::vector<const EntryJoin*> whole_;  // by node: the group taken as one operator; or null
 };
 
 }  // namespace
 
 Result<std::map<std::string, std::size_t>> EntriesOf(const Graph& entry, const ReadAtSize& read,
                                                      const SizeRange& range,
-                                                     std::span<const JoinedGroups> joined) {
+                                                     std::span<const EntryJoin> joined,
+                                                     int* mixes) {
   std::map<std::string, std::size_t> axes;
+  if (mixes != nullptr) *mixes = -1;
   for (const std::int64_t size : kProbedSizes) {
     TW_ASSIGN_OR_RETURN(const auto many, read(size));
     EntryCheck check(entry, many, size, range, /*loops=*/true);
-    for (const JoinedGroups& groups : joined) check.Join(groups.whole);
-    TW_RETURN_IF_ERROR(check.Run());
+    for (const EntryJoin& join : joined) check.Join(join);
+    if (Status status = check.Run(); !status.ok()) {
+      if (mixes != nullptr) *mixes = check.FailedOperator();
+      return status;
+    }
     if (!check.HasInput()) {
       return InvalidArgument("--dim " + range.ToString() + ": no input has this dimension");
     }

@@ -33,11 +33,19 @@ using ReadAtSize = std::function<Result<Graph>(std::int64_t size)>;
 Result<std::map<std::string, std::size_t>> FindEntries(const Graph& entry, const ReadAtSize& read,
                                                        const SizeRange& range);
 
-/// As FindEntries, of the probed sizes alone. Each of `joined` is taken as one operator that may
-/// join entries; only its operands and its result must have the dimension outermost. read: makes
-/// the graphs, whose constants need no contents.
+/// Group of operators that may join entries.
+struct EntryJoin {
+  const FusedGroup* group = nullptr;
+  bool to_one = false;  ///< its result may be one value of all entries, without the dimension
+};
+
+/// As FindEntries, of the probed sizes alone. Each of `joined` is taken as one operator; only its
+/// operands and its result must have the dimension outermost. read: makes the graphs, whose
+/// constants need no contents. mixes: if not null, gets the number of the operator that mixes
+/// entries or makes one value of them, if that is the error; else -1.
 Result<std::map<std::string, std::size_t>> EntriesOf(const Graph& entry, const ReadAtSize& read,
                                                      const SizeRange& range,
-                                                     std::span<const JoinedGroups> joined);
+                                                     std::span<const EntryJoin> joined,
+                                                     int* mixes = nullptr);
 
 }  // namespace tilewright

@@ -55,6 +55,68 @@ Result<PartitionedGraph> SequenceNetwork::At(std::int64_t size, std::int64_t max
   return made;
 }
 
+bool SequenceNetwork::Joins(const FusedGroup& group) const {
+  return std::ranges::any_of(joins,
+                             [&](const FusedGroup& join) { return join.output == group.output; });
+}
+
+std::vector<FusedGroup> FindJoins(const PartitionedGraph& small, const PartitionedGraph& large,
+                                  const std::vector<JoinedGroups>& attention) {
+  std::set<std::size_t> taken;
+  for (const JoinedGroups& each : attention) taken.insert(each.parts.begin(), each.parts.end());
+  const auto grows = [&](int id) {
+    return small.graph.node(id).type.shape != large.graph.node(id).type.shape;
+  };
+  std::vector<FusedGroup> joins;
+  for (std::size_t i = 0; i < small.groups.size(); ++i) {
+    const FusedGroup& group = small.groups[i];
+    if (taken.contains(i) || group.anchor || group.alias) continue;
+    const bool steps = small.graph.node(group.output).op.kind == OpKind::kRecurrence;
+    const bool reads = std::ranges::any_of(group.inputs, grows);
+    if (reads && (steps || !grows(group.output))) joins.push_back(group);
+  }
+  return joins;
+}
+
+namespace {
+
+/// Returns the group without an anchor that computes a value, if it is no join yet.
+const FusedGroup* GroupToJoin(const SequenceNetwork& network, int value) {
+  const auto computes = [&](const FusedGroup& group) {
+    return std::ranges::binary_search(group.nodes, value);
+  };
+  const bool attends = std::ranges::any_of(
+      network.attention, [&](const JoinedGroups& each) { return computes(each.whole); });
+  const auto& groups = network.small.groups;
+  const auto found = std::ranges::find_if(groups, computes);
+  if (attends || found == groups.end() || found->anchor || found->alias || network.Joins(*found)) {
+    return nullptr;
+  }
+  return &*found;
+}
+
+/// Proves that all operators but the attention and the joins compute each position by itself. A
+/// group that does not becomes a join, too. position, at: as EntriesOf.
+Status ProveOthers(const Graph& position, const ReadAtSize& at, SequenceNetwork& network) {
+  for (;;) {
+    std::vector<EntryJoin> joined;
+    for (const JoinedGroups& each : network.attention) joined.push_back({&each.whole});
+    for (const FusedGroup& each : network.joins) joined.push_back({&each, /*to_one=*/true});
+    int mixes = -1;
+    auto axes = EntriesOf(position, at, network.range, joined, &mixes);
+    if (axes.ok()) {
+      network.axes = *std::move(axes);
+      return Status();
+    }
+    const bool refused = axes.status().code() == StatusCode::kUnsupported;
+    const FusedGroup* group = refused && mixes >= 0 ? GroupToJoin(network, mixes) : nullptr;
+    if (group == nullptr) return axes.status();
+    network.joins.push_back(*group);
+  }
+}
+
+}  // namespace
+
 Result<SequenceNetwork> FindSequence(const ReadAtSize& read, const SizeRange& range,
                                      const Target& target, bool fuse_residuals) {
   const std::string option = "--dim " + range.ToString();
@@ -69,13 +131,17 @@ Result<SequenceNetwork> FindSequence(const ReadAtSize& read, const SizeRange& ra
   TW_ASSIGN_OR_RETURN(auto large, read(found.large_size));
   const SizedGraphs read_graphs{&range, &small, found.small_size, &large, found.large_size};
   TW_RETURN_IF_ERROR(CheckLinear(read_graphs, read));
-  TW_ASSIGN_OR_RETURN(found.small, Partition(std::move(small), target, fuse_residuals));
-  TW_ASSIGN_OR_RETURN(found.large, Partition(std::move(large), target, fuse_residuals));
+  PartitionRule rule = PartitionRuleFor(target, fuse_residuals);
+  rule.open_positions = true;
+  TW_ASSIGN_OR_RETURN(found.small, Partition(std::move(small), rule));
+  TW_ASSIGN_OR_RETURN(found.large, Partition(std::move(large), rule));
   found.attention = FindAttention(found.small.graph, found.small.groups);
   const auto attention = FindAttention(found.large.graph, found.large.groups);
-  if (found.attention.empty() && attention.empty()) return found;
-  if (!std::ranges::equal(found.small.groups, found.large.groups, SameGroup) ||
-      !std::ranges::equal(found.attention, attention, SameJoined)) {
+  const bool same_groups = std::ranges::equal(found.small.groups, found.large.groups, SameGroup);
+  if (same_groups) found.joins = FindJoins(found.small, found.large, attention);
+  const bool joins = !found.attention.empty() || !attention.empty() || !found.joins.empty();
+  if (!joins && !same_groups) return found;
+  if (!same_groups || !std::ranges::equal(found.attention, attention, SameJoined)) {
     return Unsupported(fmt::format("{}: the network has other kernels with {} than with {}", option,
                                    found.large_size, found.small_size));
   }
@@ -84,7 +150,9 @@ Result<SequenceNetwork> FindSequence(const ReadAtSize& read, const SizeRange& ra
     return std::move(made.graph);
   };
   TW_ASSIGN_OR_RETURN(const auto position, at(1));
-  TW_ASSIGN_OR_RETURN(found.axes, EntriesOf(position, at, range, found.attention));
+  const Status proof = ProveOthers(position, at, found);
+  if (!proof.ok() && !joins) found.joins.clear();
+  if (!proof.ok()) return joins ? Result<SequenceNetwork>(proof) : std::move(found);
   found.small.graph = found.small.graph.CloneWithout(kSmallConstant);
   for (int id = 0; id < position.size(); ++id) {
     const Node& node = position.node(id);

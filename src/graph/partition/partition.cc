@@ -1,7 +1,10 @@
 #include "src/graph/partition/partition.h"
 
+#include <limits>
 #include <utility>
 
+#include "src/graph/passes/pair_masks.h"
+#include "src/graph/passes/reduce_transposed.h"
 #include "src/target/cpu.h"
 #include "src/target/device.h"
 
@@ -24,8 +27,14 @@ PartitionRule PartitionRuleFor(const Target& target, bool fuse_residuals) {
 }
 
 Result<Graph> UnfusedOperators(Graph graph, const PartitionRule& rule) {
-  TW_ASSIGN_OR_RETURN(auto rewritten, rule.machine_code ? SplitTransposed(std::move(graph))
-                                                        : UnrollRecurrences(std::move(graph)));
+  const std::int64_t kept =
+      rule.machine_code ? kFewestStepsOfLoop : std::numeric_limits<std::int64_t>::max();
+  TW_ASSIGN_OR_RETURN(auto rewritten, rule.open_positions
+                                          ? SeparateStates(std::move(graph))
+                                          : UnrollRecurrences(std::move(graph), kept));
+  if (rule.machine_code) {
+    TW_ASSIGN_OR_RETURN(rewritten, SplitTransposed(std::move(rewritten)));
+  }
   if (!rule.reduced_range_weights) return rewritten;
   return SetReducedRangeWeights(std::move(rewritten));
 }
@@ -71,6 +80,10 @@ Result<PartitionedGraph> PartitionOperators(Graph operators, const PartitionRule
   network.fuse = rule.fuse;
   network.sites = NumberSites(operators);
   TW_ASSIGN_OR_RETURN(network.graph, Optimize(std::move(operators), extent));
+  if (rule.open_positions) {
+    TW_ASSIGN_OR_RETURN(network.graph, ReduceUntransposed(std::move(network.graph)));
+    TW_ASSIGN_OR_RETURN(network.graph, ComputePairMasks(std::move(network.graph)));
+  }
   TW_ASSIGN_OR_RETURN(network.groups, FuseGroups(network.graph, rule.fuse));
   if (rule.machine_code) {
     TW_ASSIGN_OR_RETURN(network.graph, ReadColumns(std::move(network.graph), network.groups));

@@ -16,6 +16,10 @@ struct PartitionRule {
   /// Kernels are machine code: transposed convolutions become convolutions (SplitTransposed). Other
   /// targets have no loops over steps (UnrollRecurrences).
   bool machine_code = true;
+  /// The number of positions of a sequence is open: recurrences have states at their steps
+  /// (SeparateStates), and masks of pairs are computed (ComputePairMasks). Else recurrences of few
+  /// steps become operators on machine code, too.
+  bool open_positions = false;
   /// Operators state that their weights are narrow (SetReducedRangeWeights).
   bool reduced_range_weights = false;
   /// Values in float16 inside of a group stay in float32 (WidenHalf).

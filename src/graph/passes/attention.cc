@@ -106,6 +106,38 @@ class AttentionFinder {
     return moves;
   }
 
+  /// Returns the groups that make a mask of pairs from constants, among other values, if nothing
+  /// else reads it (ComputePairMasks).
+  std::vector<std::size_t> MaskOf(int value) const {
+    std::vector<std::size_t> groups;
+    bool constants = false;
+    return AddMask(value, groups, constants) && constants ? groups : std::vector<std::size_t>();
+  }
+  /// Returns false if the value cannot be computed by the attention.
+  bool AddMask(int value, std::vector<std::size_t>& groups, bool& constants) const {
+    const auto number = OwnGroupOf(value);
+    if (!number) return false;
+    const FusedGroup& group = groups_[*number];
+    const bool elementwise = std::ranges::all_of(group.nodes, [&](int id) {
+      const OpKind kind = graph_.node(id).op.kind;
+      return IsElementwise(kind) || IsComparisonOrSelect(kind);
+    });
+    if (group.anchor || group.alias || !elementwise) return false;
+    groups.push_back(*number);
+    constants = constants || std::ranges::all_of(group.inputs, [&](int input) {
+                  return graph_.node(input).kind == NodeKind::kConstant;
+                });
+    for (int input : group.inputs) {
+      if (IsPairs(input) && !AddMask(input, groups, constants)) return false;
+    }
+    return true;
+  }
+  /// Returns true for several rows of several columns.
+  bool IsPairs(int value) const {
+    const std::vector<std::int64_t>& shape = graph_.node(value).type.shape;
+    return shape.size() >= 2 && shape[shape.size() - 1] > 1 && shape[shape.size() - 2] > 1;
+  }
+
   std::optional<JoinedGroups> EndingIn(std::size_t last) const {
     if (taken_[last] || !IsProduct(groups_[last])) return std::nullopt;
     const FusedGroup& product = groups_[last];
@@ -127,6 +159,7 @@ class AttentionFinder {
       take(OriginOf(input).moves);
     }
     take(TrailingDataMovement(product.output));
+    for (int input : groups_[*softmax].inputs) take(MaskOf(input));
     std::ranges::sort(joined.parts);
     const auto twice = std::ranges::unique(joined.parts);
     joined.parts.erase(twice.begin(), twice.end());

@@ -510,8 +510,8 @@ class Fuser {
   bool StartRows(int id) {
     if (rule_ != FuseRule::kUnrestricted) return false;
     const OpKind kind = At(id).op.kind;
-    if (IsCast(kind) || (!IsElementwise(kind) && !IsOfRows(At(id))) || JoinsAnchor(id))
-      return false;
+    const bool begins = IsElementwise(kind) || kind == OpKind::kWhere || IsOfRows(At(id));
+    if (IsCast(kind) || !begins || JoinsAnchor(id)) return false;
     std::vector<int> rows;
     for (std::size_t dimensions : dimensions_of_rows_) {
       rows = RowsFrom(id, dimensions);

@@ -10,8 +10,9 @@
 namespace tilewright {
 namespace {
 
-bool IsRecurrence(const Node& node) {
-  return node.kind == NodeKind::kOperator && node.op.kind == OpKind::kRecurrence;
+bool IsShortRecurrence(const Graph& graph, const Node& node, std::int64_t kept) {
+  return node.kind == NodeKind::kOperator && node.op.kind == OpKind::kRecurrence &&
+         graph.node(node.inputs[0]).type.shape[0] < kept;
 }
 
 Status UnrollNode(Rewriter& rewriter, int id) {
@@ -47,12 +48,17 @@ Status UnrollNode(Rewriter& rewriter, int id) {
 
 }  // namespace
 
-Result<Graph> UnrollRecurrences(Graph graph) {
-  if (std::ranges::none_of(graph.nodes(), IsRecurrence)) return graph;
+Result<Graph> UnrollRecurrences(Graph graph, std::int64_t kept) {
+  const auto unrolls = [kept](const Graph& owner, int id) {
+    return IsShortRecurrence(owner, owner.node(id), kept);
+  };
+  bool any = false;
+  for (int id = 0; id < graph.size(); ++id) any = any || unrolls(graph, id);
+  if (!any) return graph;
   Rewriter rewriter(std::move(graph));
   for (int id = 0; id < rewriter.source().size(); ++id) {
-    TW_RETURN_IF_ERROR(IsRecurrence(rewriter.source().node(id)) ? UnrollNode(rewriter, id)
-                                                                : rewriter.Copy(id));
+    TW_RETURN_IF_ERROR(unrolls(rewriter.source(), id) ? UnrollNode(rewriter, id)
+                                                      : rewriter.Copy(id));
   }
   return rewriter.Finish();
 }

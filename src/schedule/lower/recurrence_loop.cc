@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/base/math.h"
+#include "src/ir/open_loop.h"
 #include "src/schedule/lower/remap_buffers.h"
 
 namespace tilewright {
@@ -54,7 +55,8 @@ Stmt Turned(const Stmt& stmt) {
 /// Common data of all steps.
 class Repeater {
  public:
-  Repeater(const Program& step, const RecurrenceLoop& loop) : step_(step), loop_(loop) {
+  Repeater(const Program& step, const RecurrenceLoop& loop)
+      : step_(step), loop_(loop), count_(loop.open ? MakeVar("count") : Expr(loop.steps)) {
     for (body_ = step.body; body_->kind == StmtKind::kAllocate; body_ = body_->body[0]) {
       allocated_.push_back(body_->buffer);
     }
@@ -66,7 +68,10 @@ class Repeater {
     for (std::size_t i = 0; i < loop_.sliced; ++i) {
       whole.parameters[i] = InFront(step_.parameters[i], loop_.steps);
     }
-    result_ = InFront(step_.parameters.back(), loop_.steps + states);
+    const bool behind = loop_.results == StepResults::kThenLastStates;
+    Buffer row = step_.parameters.back();
+    if (with_states()) row = InFront(row, 1 + states);
+    result_ = InFront(row, loop_.steps + (behind ? states : 0));
     whole.parameters.back() = result_;
     data_.assign(whole.parameters.begin(),
                  whole.parameters.begin() + static_cast<std::ptrdiff_t>(loop_.sliced));
@@ -74,37 +79,51 @@ class Repeater {
     for (std::size_t i = 0; i < loop_.next.size(); ++i) {
       const Buffer& given = step_.parameters[loop_.sliced + i];
       states_.push_back(MakeBuffer("state" + std::to_string(i), given->dtype, given->shape));
-      const auto behind = loop_.steps + static_cast<std::int64_t>(i);
+      const auto place = loop_.steps + static_cast<std::int64_t>(i);
       code.push_back(CopyWhole({states_[i]}, {given}, given->shape));
-      last.push_back(CopyWhole({result_, {Expr(behind)}}, {states_[i]}, given->shape));
+      if (behind) last.push_back(CopyWhole({result_, {Expr(place)}}, {states_[i]}, given->shape));
     }
     code.push_back(Loop());
     code.insert(code.end(), last.begin(), last.end());
     whole.body = MakeBlock(std::move(code));
+    if (loop_.open) {
+      const Buffer size = MakeBuffer("steps", kInt64, {1});
+      whole.parameters.insert(whole.parameters.begin(), size);
+      whole.body = MakeLet(count_, MakeLoad(size, {Expr(0)}), loop_.steps + 1, whole.body);
+    }
     allocated_.insert(allocated_.end(), states_.begin(), states_.end());
     for (const Buffer& buffer : allocated_) whole.body = MakeAllocate(buffer, whole.body);
     return whole;
   }
 
  private:
+  bool with_states() const { return loop_.results == StepResults::kWithStates; }
+
+  Stmt LoopOf(const Expr& var, std::int64_t together, Stmt body) const {
+    const std::int64_t most = CeilDiv(loop_.steps, together);
+    if (!loop_.open) return MakeFor(var, most, LoopKind::kSerial, std::move(body));
+    const Expr count =
+        together == 1 ? count_ : FloorDiv(count_ + Expr(together - 1), Expr(together));
+    return MakeOpenFor(var, count, most, LoopKind::kSerial, std::move(body));
+  }
+
   Stmt Loop() const {
     const Expr var = MakeVar("step");
-    if (!HasAlternatingLoop(body_)) {
-      return MakeFor(var, loop_.steps, LoopKind::kSerial, StepAt(body_, var));
-    }
+    if (!HasAlternatingLoop(body_)) return LoopOf(var, 1, StepAt(body_, var));
     const Expr second = var * Expr(2) + Expr(1);
     Stmt pair = StepAt(body_, var * Expr(2));
     Stmt back = Duplicate(StepAt(Turned(body_), second), {}, {});
-    if (loop_.steps % 2 != 0) back = MakeIf(Lt(second, Expr(loop_.steps)), std::move(back));
-    return MakeFor(var, CeilDiv(loop_.steps, 2), LoopKind::kSerial,
-                   MakeBlock({std::move(pair), std::move(back)}));
+    if (loop_.open || loop_.steps % 2 != 0) back = MakeIf(Lt(second, count_), std::move(back));
+    return LoopOf(var, 2, MakeBlock({std::move(pair), std::move(back)}));
   }
 
   /// Returns the step with the given number, in order of execution.
   Stmt StepAt(const Stmt& body, const Expr& number) const {
-    const Expr row = loop_.backwards ? Expr(loop_.steps - 1) - number : number;
+    const Expr row = loop_.backwards ? count_ - Expr(1) - number : number;
     const Buffer own_result = step_.parameters.back();
-    BufferRemaps buffers{{own_result.get(), {result_, {row}}}};
+    const BufferRemap place{result_,
+                            with_states() ? std::vector<Expr>{row, Expr(0)} : std::vector{row}};
+    BufferRemaps buffers{{own_result.get(), place}};
     for (std::size_t i = 0; i < data_.size(); ++i) {
       buffers[step_.parameters[i].get()] = {data_[i], {row}};
     }
@@ -112,8 +131,11 @@ class Repeater {
     for (std::size_t i = 0; i < states_.size(); ++i) {
       buffers[step_.parameters[loop_.sliced + i].get()] = {states_[i]};
       const bool is_result = loop_.next[i] == own_result;
-      const BufferRemap next = is_result ? BufferRemap{result_, {row}} : BufferRemap{loop_.next[i]};
+      const BufferRemap next = is_result ? place : BufferRemap{loop_.next[i]};
       code.push_back(CopyWhole({states_[i]}, next, states_[i]->shape));
+      if (!with_states()) continue;
+      const Expr own(static_cast<std::int64_t>(i) + 1);
+      code.push_back(CopyWhole({result_, {row, own}}, {states_[i]}, states_[i]->shape));
     }
     code.insert(code.begin(), RemapBuffers(body, {}, buffers));
     return MakeBlock(std::move(code));
@@ -121,6 +143,7 @@ class Repeater {
 
   const Program& step_;
   const RecurrenceLoop& loop_;
+  const Expr count_;  // of the steps
   Stmt body_;
   std::vector<Buffer> allocated_;  // around all other statements
   std::vector<Buffer> data_, states_;

@@ -71,8 +71,12 @@ Result<TensorType> TypeOfRecurrence(const Operator& op, InputTypes inputs) {
         fmt::format("input {} is {}, expected {}", i, inputs[i].ToString(), expected.ToString()));
   }
   TensorType result = recurrence.step.result();
-  result.shape.insert(result.shape.begin(),
-                      steps + static_cast<std::int64_t>(recurrence.next.size()));
+  const auto states = static_cast<std::int64_t>(recurrence.next.size());
+  const bool behind = recurrence.results == StepResults::kThenLastStates;
+  if (recurrence.results == StepResults::kWithStates) {
+    result.shape.insert(result.shape.begin(), 1 + states);
+  }
+  result.shape.insert(result.shape.begin(), behind ? steps + states : steps);
   return result;
 }
 
@@ -124,10 +128,14 @@ void ValuesOfRecurrence(const Operator& op, std::span<const Tensor* const> input
     TW_CHECK(values.ok(), values.status().message());  // types were checked with the operator's
     made = *std::move(values);
     for (std::size_t k = 0; k < recurrence.next.size(); ++k) operands[sliced + k] = &made[k];
-    write(step, made.back());
-  }
-  for (std::size_t k = 0; k < recurrence.next.size(); ++k) {
-    write(steps + static_cast<std::int64_t>(k), made[k]);
+    const auto states = static_cast<std::int64_t>(recurrence.next.size());
+    const bool with_states = recurrence.results == StepResults::kWithStates;
+    const std::int64_t row = with_states ? step * (1 + states) : step;
+    write(row, made.back());
+    const bool last = i + 1 == steps && recurrence.results == StepResults::kThenLastStates;
+    for (std::int64_t k = 0; (with_states || last) && k < states; ++k) {
+      write((with_states ? row + 1 : steps) + k, made[static_cast<std::size_t>(k)]);
+    }
   }
 }
 

@@ -262,10 +262,15 @@ Result<Tensor> RecurrenceErrorBound(const Operator& op, BoundedInputs inputs, co
   for (std::int64_t i = 0; i < steps; ++i) {
     const std::int64_t step = recurrence.backwards ? steps - 1 - i : i;
     TW_ASSIGN_OR_RETURN(auto of_step, errors.Step(step));
-    write(step, of_step);
+    const bool with_states = recurrence.results == StepResults::kWithStates;
+    std::int64_t row = step;
+    if (with_states) row *= 1 + std::ssize(recurrence.next);
+    write(row, of_step);
+    const bool last = i + 1 == steps && recurrence.results == StepResults::kThenLastStates;
+    if (last) row = steps - 1;
+    if (!last && !with_states) continue;
+    for (const Tensor& of_state : errors.state_errors()) write(++row, of_state);
   }
-  std::int64_t row = steps;
-  for (const Tensor& of_state : errors.state_errors()) write(row++, of_state);
   return error;
 }
 

@@ -100,6 +100,22 @@ void ImportSlice(OnnxNode& node) {
   node.Return(op, {data});
 }
 
+// Returns the part of the data at one constant index, in the shape of a gather.
+void ReturnPart(OnnxNode& node, int data, std::int64_t axis, const Tensor& index) {
+  const auto dimension = static_cast<std::size_t>(axis);
+  Shape shape = node.TypeOf(data).shape;
+  Operator op = WholeSlice(shape);
+  op.attributes.begin[dimension] = static_cast<std::int64_t>(index.At(0));
+  op.attributes.end[dimension] = op.attributes.begin[dimension] + 1;
+  const auto place = shape.erase(shape.begin() + axis);
+  shape.insert(place, index.shape().begin(), index.shape().end());
+  const int part = node.Emit(op, {data});
+  if (!node.ok()) return;
+  Operator reshape{OpKind::kReshape, {}};
+  reshape.attributes.new_shape = std::move(shape);
+  node.Return(reshape, {part});
+}
+
 // If indices are computed at run time, indices out of range select the nearest element
 // (src/tensor). Constant indices are checked here.
 void ImportGather(OnnxNode& node) {
@@ -128,6 +144,7 @@ void ImportGather(OnnxNode& node) {
       negative = true;
     }
   }
+  if (resolved.elements() == 1) return ReturnPart(node, data, op.attributes.axis, resolved);
   if (negative) indices = node.EmitConstant(std::move(resolved));
   node.Return(op, {data, indices});
 }

@@ -1,7 +1,7 @@
 // RNN, GRU and LSTM. A time step is a product with the previous state and a few elementwise
 // operators. The products with the data are one matrix product over all steps, before the
-// recurrence. Steps with float32 states form one recurrence operator. Up to four steps, and steps
-// of other types, are separate operators instead. ONNX Runtime's DynamicQuantizeLSTM has integer
+// recurrence. Steps with float32 states form one recurrence operator, steps of other types are
+// separate operators instead. ONNX Runtime's DynamicQuantizeLSTM has integer
 // weights; its data and every state are quantized by their range at run time.
 //
 // Data is [steps,batch,inputs], weights are [directions,gates*hidden,inputs or hidden], biases
@@ -23,9 +23,6 @@ using Shape = std::vector<std::int64_t>;
 
 // Limit of the sum over all directions.
 constexpr std::int64_t kMaxSteps = kMaxUnrolledSteps;
-// Fewer steps are faster as operators: in a loop, 2 steps of an LSTM of 128 units take 1.3 times as
-// long; 4 steps take about as long.
-constexpr std::int64_t kFewestOfLoop = 5;
 
 int Part(OnnxNode& node, int id, std::size_t axis, std::int64_t begin, std::int64_t end) {
   if (!node.ok()) return -1;
@@ -78,7 +75,7 @@ struct Layer {
   int data = -1;               // the first dimension is the steps
   DataType dtype;
 
-  bool is_loop() const { return dtype == kFloat32 && steps >= kFewestOfLoop; }
+  bool is_loop() const { return dtype == kFloat32; }
 };
 
 // Recurrent weight of consecutive gates.

@@ -1,0 +1,69 @@
+#include "src/compiler/plan/open_join.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/compiler/plan/open_attention.h"
+#include "src/ir/print.h"
+#include "src/schedule/lower/lower.h"
+#include "src/templates/registry.h"
+#include "src/tensor/compute/define_list.h"
+
+namespace tilewright {
+namespace {
+
+/// Programs of one group for several numbers of positions.
+class JoinPrograms {
+ public:
+  JoinPrograms(const SequenceNetwork& network, const FusedGroup& group,
+               const std::vector<GroupInput>& inputs, const Target& target)
+      : network_(network), group_(group), inputs_(inputs), serial_(target) {
+    serial_.SetOption("num-threads", "1");
+  }
+
+  Result<Program> At(std::int64_t positions) const {
+    constexpr std::int64_t kScalar = 1;  // elements of constants that are part of the code
+    TW_ASSIGN_OR_RETURN(const auto sized, network_.At(positions, kScalar));
+    TW_ASSIGN_OR_RETURN(auto kernel,
+                        ListGroup(sized.graph, group_, PhysicalLayout(), network_.tables));
+    const auto same = [](const GroupInput& a, const GroupInput& b) { return a.node == b.node; };
+    if (!std::ranges::equal(kernel.inputs, inputs_, same)) {
+      return Unsupported("reads other values with other lengths");
+    }
+    TW_ASSIGN_OR_RETURN(auto compute, DefineUnsplitList(kernel.operators));
+    TW_ASSIGN_OR_RETURN(const auto schedule, FixedSchedule(std::move(compute), serial_));
+    TW_ASSIGN_OR_RETURN(auto program, Lower(schedule, "kernel"));
+    program.parameters.insert(program.parameters.begin(), length_);
+    return program;
+  }
+
+ private:
+  const SequenceNetwork& network_;
+  const FusedGroup& group_;
+  const std::vector<GroupInput>& inputs_;
+  Target serial_;
+  const Buffer length_ = MakeBuffer("length", kInt64, {1});
+};
+
+}  // namespace
+
+Result<Program> OpenJoin(const SequenceNetwork& network, const FusedGroup& group,
+                         const std::vector<GroupInput>& inputs, const Target& target) {
+  // Shorter loops are unrolled or vectorized in other ways. No other extent is as large by chance
+  // in all of them.
+  constexpr std::int64_t kFew = 101, kChecked = 3, kMany = 401;
+  const JoinPrograms programs(network, group, inputs, target);
+  const std::int64_t most = std::max(kMany, network.range.most);
+  TW_ASSIGN_OR_RETURN(const auto many, programs.At(most));
+  TW_ASSIGN_OR_RETURN(const auto few, programs.At(kFew));
+  TW_ASSIGN_OR_RETURN(auto joined, OpenBlocks(few, kFew, many, most, 1));
+  const std::string text = ToString(joined);
+  for (std::int64_t length = kFew + 1; length <= kFew + kChecked; ++length) {
+    TW_ASSIGN_OR_RETURN(const auto other, programs.At(length));
+    TW_ASSIGN_OR_RETURN(const auto same, OpenBlocks(other, length, many, most, 1));
+    if (ToString(same) != text) return Unsupported("has kernels of no linear extents");
+  }
+  return joined;
+}
+
+}  // namespace tilewright
