@@ -128,7 +128,7 @@ class CompileCommand final : public Command {
     if (device_.simt()) {
       return InvalidArgument("--device simt: run and verify emulate, expected the number of a GPU");
     }
-    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange());
+    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange(file_));
     TW_ASSIGN_OR_RETURN(auto sources, model_.Sources(file_));
     std::string formats;  // preference among number formats, not among records
     if (optimize::NamesOutputError(sources_.prefer)) {

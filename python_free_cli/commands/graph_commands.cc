@@ -70,7 +70,7 @@ class InspectCommand final : public Command {
     model_.Declare(app);
   }
   Result<int> Run() override {
-    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange());
+    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange(file_));
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
     TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
     session::NoteImport(graph, PrintNote);
@@ -141,7 +141,7 @@ class TasksCommand final : public Command {
   Result<int> Run() override {
     TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(target_, 1, vta_config_, {}, PrintNote));
     TW_RETURN_IF_ERROR(session::CheckResiduals(target, no_fuse_residuals_));
-    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange());
+    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange(file_));
     if (range) PrintNote(session::RangeNote(*range));
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
     auto graph = LoadGraph(source);

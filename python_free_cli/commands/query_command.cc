@@ -91,7 +91,7 @@ class QueryCommand final : public Command {
   Result<int> Run() override {
     if (task_.empty() && job_.empty() && !over_.empty()) return QueryFiles();
     TW_RETURN_IF_ERROR(ReadJob());
-    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange());
+    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange(task_));
     if (range) PrintNote(session::RangeNote(*range));
     range_ = range;
     TW_ASSIGN_OR_RETURN(auto accept, sources_.Accept());

@@ -207,7 +207,7 @@ class TuneCommand final : public Command {
     dims_ = settings.dim;
     session::ModelOptions model;
     model.bindings.dims = settings.dim;
-    TW_ASSIGN_OR_RETURN(range_, model.TakeRange());
+    TW_ASSIGN_OR_RETURN(range_, model.TakeRange(settings.graph));
     if (!range_) return {};
     settings.dim = model.bindings.dims;
     PrintNote(session::RangeNote(*range_));

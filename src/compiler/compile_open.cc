@@ -1,6 +1,9 @@
 // Libraries with an open dimension.
 
+#include <fmt/format.h>
+
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "src/compiler/compile.h"
@@ -9,23 +12,50 @@
 
 namespace tilewright {
 
+namespace {
+
+/// Finds attention over positions of a sequence. Returns none if there is none.
+Result<std::optional<OpenDimension>> FindLengths(const ReadAtSize& read, const SizeRange& range,
+                                                 const CompileOptions& options) {
+  if (range.most < kFewestLengths || range.most > kMaxEntries) return std::optional<OpenDimension>();
+  TW_ASSIGN_OR_RETURN(auto sequence,
+                      FindSequence(read, range, options.target, options.fuse_residuals));
+  if (sequence.attention.empty()) return std::optional<OpenDimension>();
+  OpenDimension open;
+  open.range = range;
+  open.axes = sequence.axes;
+  open.sequence = std::make_shared<const SequenceNetwork>(std::move(sequence));
+  return std::optional(std::move(open));
+}
+
+}  // namespace
+
 Result<OpenDimension> FindOpenDimension(const Graph& entry, const ReadAtSize& read,
                                         const SizeRange& range, const CompileOptions& options) {
   OpenDimension open;
   open.range = range;
   auto entries = FindEntries(entry, read, range);
   if (entries.ok()) {
+    if (range.most > kMaxEntries) {
+      return InvalidArgument(fmt::format("--dim {}: a range of entries, expected at most {}",
+                                         range.ToString(), kMaxEntries));
+    }
     open.axes = *std::move(entries);
     return open;
   }
+  auto lengths = FindLengths(read, range, options);
+  if (lengths.ok() && *lengths) return **std::move(lengths);
+  auto positions = FindPositions(read, range, options.target, options.fuse_residuals);
+  if (positions.ok()) {
+    open.axes = positions->names;
+    open.positions = std::make_shared<const PositionNetwork>(*std::move(positions));
+    return open;
+  }
   if (entries.status().code() != StatusCode::kUnsupported) return entries.status();
-  if (range.most < kFewestLengths) return entries.status();
-  TW_ASSIGN_OR_RETURN(auto sequence,
-                      FindSequence(read, range, options.target, options.fuse_residuals));
-  if (sequence.attention.empty()) return entries.status();
-  open.axes = sequence.axes;
-  open.sequence = std::make_shared<const SequenceNetwork>(std::move(sequence));
-  return open;
+  if (lengths.status().code() == StatusCode::kUnsupported) return lengths.status();
+  if (positions.status().code() != StatusCode::kUnsupported) return entries.status();
+  return Unsupported(fmt::format("{}\nas a dimension of images or signals: {}",
+                                 entries.status().message(), positions.status().message()));
 }
 
 Result<CompiledModel> CompileOpen(Graph entry, const ReadAtSize& read, const SizeRange& range,

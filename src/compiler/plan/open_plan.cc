@@ -9,6 +9,7 @@
 #include <set>
 
 #include "src/base/math.h"
+#include "src/compiler/plan/open_positions.h"
 #include "src/compiler/plan/open_program.h"
 #include "src/compiler/plan/plan.h"
 #include "src/templates/attention_schedule.h"
@@ -207,6 +208,7 @@ class OpenPlanner {
 }  // namespace
 
 Status MakeOpenPlan(Plan& plan, const CompileOptions& options) {
+  if (PositionsOf(options) != nullptr) return MakePositionPlan(plan, options);
   return OpenPlanner(plan, options).Run();
 }
 
