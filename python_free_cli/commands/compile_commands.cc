@@ -233,7 +233,7 @@ class CompileCommand final : public Command {
     if (untuned.size() != 1 || sources.size() != 1) return file_;
     auto tasks = session::TasksOfFile(sources.front(), target);
     if (!tasks.ok() || tasks->size() < 2) return file_;
-    if (range) session::UseBlocks(*range, *tasks);
+    if (range && !session::UseBlocks(model_, file_, *range, target, *tasks).ok()) return file_;
     for (std::size_t i = 0; i < tasks->size(); ++i) {
       if ((*tasks)[i].task.workload.Key() == *untuned.begin())
         return fmt::format("{}#{}", file_, i);

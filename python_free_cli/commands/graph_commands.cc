@@ -152,8 +152,12 @@ class TasksCommand final : public Command {
     graph = UnfusedOperators(*std::move(graph), rule);
     TW_RETURN_IF_ERROR(graph);
     TW_ASSIGN_OR_RETURN(auto tasks, ExtractTasks(*graph, rule));
-    for (ExtractedTask& task : tasks) {
-      if (range) task.workload = BlockWorkload(std::move(task.workload), *range);
+    if (range) {
+      TW_ASSIGN_OR_RETURN(auto of_positions, session::PositionTasks(model_, file_, *range, target));
+      if (of_positions) tasks = *std::move(of_positions);
+      for (ExtractedTask& task : tasks) {
+        task.workload = BlockWorkload(std::move(task.workload), *range);
+      }
     }
     if (groups_) return PrintGroups(source, target);
     const Status taken = CheckTaken(templates(), file_, *std::move(graph), target);

@@ -397,7 +397,9 @@ class QueryCommand final : public Command {
       TW_ASSIGN_OR_RETURN(
           tasks, session::TasksOfShapeVariants(sources, target, !target_.no_fuse_residuals));
     }
-    if (range_) session::UseBlocks(*range_, tasks);
+    if (range_) {
+      TW_RETURN_IF_ERROR(session::UseBlocks(model_, task_, *range_, target, tasks));
+    }
     if (DeviceTraitsOf(target).has_host_fallback && tasks.size() > 1)
       session::AssignToHost(templates(), tasks, PrintNote);
     return session::QuestionsOf(tasks);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -14,10 +15,17 @@ namespace tilewright {
 
 namespace {
 
+/// Returns true if the file can be read with the sizes by which entries are told. An image may be
+/// too small for its windows.
+bool IsReadable(const ReadAtSize& read) {
+  return std::ranges::all_of(kProbedSizes, [&](std::int64_t size) { return read(size).ok(); });
+}
+
 /// Finds attention over positions of a sequence. Returns none if there is none.
 Result<std::optional<OpenDimension>> FindLengths(const ReadAtSize& read, const SizeRange& range,
                                                  const CompileOptions& options) {
-  if (range.most < kFewestLengths || range.most > kMaxEntries) return std::optional<OpenDimension>();
+  if (range.most < kFewestLengths || range.most > kMaxEntries)
+    return std::optional<OpenDimension>();
   TW_ASSIGN_OR_RETURN(auto sequence,
                       FindSequence(read, range, options.target, options.fuse_residuals));
   if (sequence.attention.empty()) return std::optional<OpenDimension>();
@@ -43,6 +51,9 @@ Result<OpenDimension> FindOpenDimension(const Graph& entry, const ReadAtSize& re
     open.axes = *std::move(entries);
     return open;
   }
+  if (entries.status().code() != StatusCode::kUnsupported && IsReadable(read)) {
+    return entries.status();
+  }
   auto lengths = FindLengths(read, range, options);
   if (lengths.ok() && *lengths) return **std::move(lengths);
   auto positions = FindPositions(read, range, options.target, options.fuse_residuals);
@@ -51,11 +62,14 @@ Result<OpenDimension> FindOpenDimension(const Graph& entry, const ReadAtSize& re
     open.positions = std::make_shared<const PositionNetwork>(*std::move(positions));
     return open;
   }
-  if (entries.status().code() != StatusCode::kUnsupported) return entries.status();
-  if (lengths.status().code() == StatusCode::kUnsupported) return lengths.status();
-  if (positions.status().code() != StatusCode::kUnsupported) return entries.status();
-  return Unsupported(fmt::format("{}\nas a dimension of images or signals: {}",
-                                 entries.status().message(), positions.status().message()));
+  if (entries.status().code() != StatusCode::kUnsupported) return positions.status();
+  const Status& other = lengths.ok() ? entries.status() : lengths.status();
+  if (other.code() != StatusCode::kUnsupported ||
+      positions.status().code() != StatusCode::kUnsupported) {
+    return other;
+  }
+  return Unsupported(fmt::format("{}\nas a dimension of images or signals: {}", other.message(),
+                                 positions.status().message()));
 }
 
 Result<CompiledModel> CompileOpen(Graph entry, const ReadAtSize& read, const SizeRange& range,

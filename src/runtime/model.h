@@ -97,9 +97,9 @@ typedef struct TwOpenStep {
   int64_t begin_bytes;
 } TwOpenStep;
 
-/** Open dimension of a model. Its tensors have it outermost, or rows of positions. The tables that it changes are those
- *  of the model; at first they are those of the least size. Offsets into the arena are for one
- *  entry. */
+/** Open dimension of a model. Its tensors have it outermost, or rows of positions. The tables that
+ * it changes are those of the model; at first they are those of the least size. Offsets into the
+ * arena are for one entry. */
 typedef struct TwOpenDimension {
   const char* name;
   int64_t least, most;

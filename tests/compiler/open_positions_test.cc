@@ -46,6 +46,16 @@ constexpr char kRecognizer[] = R"(def @main(%data: Tensor[(1, 1, 16, W), float32
   nn.softmax(%16)
 })";
 
+// One result for the whole image.
+constexpr char kClassifier[] = R"(def @main(%data: Tensor[(1, 8, 6, W), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(16, 8, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  %1 = nn.relu(%0);
+  %2 = nn.global_avg_pool2d(%1);
+  %3 = nn.batch_flatten(%2);
+  %4 = nn.dense(%3, meta[relay.Constant][1] /* ty=Tensor[(10, 16), float32] */);
+  nn.softmax(%4)
+})";
+
 class OpenPositions : public Library {
  protected:
   static Graph At(const std::string& text, std::int64_t size) {
@@ -101,7 +111,12 @@ TEST_F(OpenPositions, ThreadsShareBlocks) {
 }
 
 TEST_F(OpenPositions, RecognizersHaveOneResultForEachColumn) {
-  ExpectRight(kRecognizer, {"W", 12, 300}, {12, 13, 14, 15, 16, 17, 31, 64, 129, 200, 255, 299, 300});
+  ExpectRight(kRecognizer, {"W", 12, 300},
+              {12, 13, 14, 15, 16, 17, 31, 64, 129, 200, 255, 299, 300});
+}
+
+TEST_F(OpenPositions, MeansOfAllPositionsEndThem) {
+  ExpectRight(kClassifier, {"W", 3, 700}, {3, 4, 7, 8, 31, 33, 255, 256, 257, 600, 700});
 }
 
 TEST_F(OpenPositions, RefusesOperatorsThatJoinPositions) {

@@ -118,8 +118,7 @@ class PositionRun {
   static std::int32_t FindMemory(void* context, std::int64_t index, const void* result, double) {
     auto* run = static_cast<PositionRun*>(context);
     const PlanStep& step = run->plan_.steps[static_cast<std::size_t>(index)];
-    const PlanBuffer& buffer =
-        run->plan_.buffers[static_cast<std::size_t>(step.buffers.back())];
+    const PlanBuffer& buffer = run->plan_.buffers[static_cast<std::size_t>(step.buffers.back())];
     if (buffer.space != BufferSpace::kArena) return 0;
     run->arena_ = static_cast<std::byte*>(const_cast<void*>(result)) - buffer.offset;
     return ModelLibrary::kStopped;

@@ -9,13 +9,12 @@
 
 namespace tilewright {
 
-/// Checks a library for positions that windows read (PositionNetwork) with several sizes: among them
-/// the least, and sizes with large and small blocks alone and with both. All elements of all results
-/// must be written, over poison; sampled elements must equal the reference's on the operands in
-/// memory. More sizes are checked as long as `seconds` of the reference allow.
-/// Errors: as CheckBySample.
+/// Checks a library for positions that windows read (PositionNetwork) with several sizes: among
+/// them the least, and sizes with large and small blocks alone and with both. All elements of all
+/// results must be written, over poison; sampled elements must equal the reference's on the
+/// operands in memory. More sizes are checked as long as `seconds` of the reference allow. Errors:
+/// as CheckBySample.
 Result<CompileCheck> CheckPositions(const PositionNetwork& network, const Plan& plan,
-                                    ModelLibrary& library, double seconds,
-                                    CheckProgress& progress);
+                                    ModelLibrary& library, double seconds, CheckProgress& progress);
 
 }  // namespace tilewright

@@ -54,9 +54,9 @@ std::string SizeMacros(const CompileOptions& options, const Graph& graph) {
   const auto add = [&](const char* what, const std::vector<int>& nodes) {
     text += fmt::format("#define {}_{}S {}\n", prefix, what, nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const TensorType type =
-          options.open ? OpenTypeOf(graph, options, nodes[i], options.open->range.most)
-                       : graph.node(nodes[i]).type;
+      const TensorType type = options.open
+                                  ? OpenTypeOf(graph, options, nodes[i], options.open->range.most)
+                                  : graph.node(nodes[i]).type;
       text += fmt::format("#define {0}_{1}_{2}_BYTES {3}\n#define {0}_{1}_{2}_ELEMENTS {4}\n",
                           prefix, what, i, type.bytes(), type.elements());
     }

@@ -183,10 +183,10 @@ class IrWriter {
     const std::string shape = fmt::format("@e{}", open_values_.size());
     text_ +=
         fmt::format("{} = internal global [{} x i64] [{}]\n", shape, type.shape.size(), elements);
-    open_values_.push_back(
-        fmt::format("%OpenValue {{ ptr {}, ptr getelementptr (i64, ptr {}, i64 {}), i64 {}, i64 {}, "
-                    "ptr {} }}",
-                    place, shape, axis, extent, entry_bytes, CountOf(node)));
+    open_values_.push_back(fmt::format(
+        "%OpenValue {{ ptr {}, ptr getelementptr (i64, ptr {}, i64 {}), i64 {}, i64 {}, "
+        "ptr {} }}",
+        place, shape, axis, extent, entry_bytes, CountOf(node)));
     return fmt::format("%Value {{ ptr {}, ptr {}, ptr {}, i64 {}, i64 {} }}", StringOf(value.name),
                        StringOf(DataTypeName(type.dtype)), shape, type.shape.size(), type.bytes());
   }
@@ -217,7 +217,8 @@ class IrWriter {
       const bool entries = open != nullptr && open->has_entries;
       std::string places;
       std::size_t place_count = step.buffers.size();
-      if (entries && step.kernel() != nullptr) {
+      const bool takes_size = entries || (open != nullptr && open->takes_size);
+      if (takes_size && step.kernel() != nullptr) {
         places = fmt::format("%Place {{ i32 {}, i32 0, i64 0 }}", static_cast<int>(TW_ENTRIES));
         ++place_count;
       }
@@ -284,8 +285,8 @@ class IrWriter {
         "i64 {7}, i64 {8}, ptr {9}, i64 {10}, i64 {11}, i64 {12} }}",
         i, count, choice, grows * step.result_bytes, grows * step.report.macs, open.bytes_of_entry,
         stays * step.result_bytes, stays * step.report.macs,
-        step.report.bytes - open.bytes_of_entry, open.rows ? CountOf(step.node) : "null",
-        rows.rows, rows.pitch * element, rows.begin * element);
+        step.report.bytes - open.bytes_of_entry, open.rows ? CountOf(step.node) : "null", rows.rows,
+        rows.pitch * element, rows.begin * element);
   }
 
   /// Writes the tables of the open dimension and the functions that change its size.

@@ -17,6 +17,7 @@
 
 #include "src/base/math.h"
 #include "src/compiler/plan/position_blocks.h"
+#include "src/compiler/plan/position_mean.h"
 #include "src/compiler/plan/position_program.h"
 #include "src/tensor/layout.h"
 
@@ -248,8 +249,8 @@ class PositionPlanner {
       if (view.base < 0) continue;
       PositionBase& base = BaseOf(view);
       const std::int64_t row = program.parameters[i]->elements() / base.rows.rows;
-      base.end = std::max(base.end,
-                          (blocks - 1) * StepOf(step.buffers[i], large_) + row - view.shift);
+      base.end =
+          std::max(base.end, (blocks - 1) * StepOf(step.buffers[i], large_) + row - view.shift);
     }
     return call->winograd_tile > 0 ? FillTiles(step, call->winograd_tile) : Status();
   }
@@ -272,8 +273,8 @@ class PositionPlanner {
     constexpr std::int64_t kPage = 4096, kNear = 320;
     for (PositionBase& base : bases_) {
       PositionRows& rows = base.rows;
-      const std::int64_t alignment =
-          std::lcm(rows.element, kTensorAlignment / std::gcd<std::int64_t>(kTensorAlignment, base.bytes));
+      const std::int64_t alignment = std::lcm(
+          rows.element, kTensorAlignment / std::gcd<std::int64_t>(kTensorAlignment, base.bytes));
       rows.begin = RoundUp(base.before, alignment);
       const std::int64_t positions = MostPositions(base.node) * rows.element + base.fill.after;
       rows.pitch = RoundUp(rows.begin + std::max(base.end, positions), alignment);
@@ -291,6 +292,7 @@ class PositionPlanner {
     const KernelStep* call = step.kernel();
     if (call == nullptr && !step.copies()) return Unsupported("computed by the host");
     if (call == nullptr || !AxisOf(step.node)) {
+      if (call != nullptr && network_.means.contains(step.node)) return AddMean(step);
       for (int buffer : step.buffers) {
         if (ViewOf(buffer).base >= 0) return Unsupported("joins positions");
       }
@@ -306,7 +308,8 @@ class PositionPlanner {
     std::vector<int> order;
     std::optional<Program> program;
     if (const auto& few = small_programs_[number]) {
-      kernel.small = PositionBlock{&*few, network_.PositionsOf(step.node, network_.SmallUnit()), {}};
+      kernel.small =
+          PositionBlock{&*few, network_.PositionsOf(step.node, network_.SmallUnit()), {}};
       for (int buffer : step.buffers) {
         kernel.small->steps.push_back(StepOf(buffer, network_.SmallUnit()));
       }
@@ -322,6 +325,33 @@ class PositionPlanner {
     Describe(step, kernel.large.positions, open);
     Reorder(step, kernel, order);
     open.kernels.push_back(AddProgram(step, *std::move(program)));
+    open_.steps.push_back(std::move(open));
+    return Status();
+  }
+
+  Status AddMean(PlanStep& step) {
+    const PositionView view = ViewOf(step.buffers[0]);
+    if (step.buffers.size() != 2 || view.base < 0 || BaseOf(view).given >= 0) {
+      return Unsupported("a mean of an input of the model");
+    }
+    const PositionBase& base = BaseOf(view);
+    const int operand = plan_.graph.node(step.node).inputs[0];
+    PositionMean mean;
+    mean.rows = base.rows;
+    mean.begin = base.rows.begin - view.shift;
+    mean.joined = network_.means.at(step.node);
+    mean.count = AxisOf(operand)->count;
+    mean.most = MostPositions(operand);
+    mean.parallel = plan_.target.num_threads() > 1;
+    const std::int64_t results = base.rows.rows / mean.joined * base.rows.element;
+    if (results * base.bytes != BufferAt(step.buffers[1]).bytes) {
+      return Unsupported("a mean in another layout");
+    }
+    step.buffers[0] = base.buffer;
+    step.may_overwrite.clear();
+    OpenStep open;
+    open.takes_size = true;
+    open.kernels.push_back(AddProgram(step, MakePositionMean(mean)));
     open_.steps.push_back(std::move(open));
     return Status();
   }
@@ -395,8 +425,7 @@ class PositionPlanner {
       const PositionView view = ViewOf(operand);
       if (view.base < 0 || view.shift != 0) return true;
       const PositionRows &a = BaseOf(view).rows, &b = kernel.parameters.back().rows;
-      return a.rows != b.rows || a.pitch != b.pitch || a.begin != b.begin ||
-             a.element != b.element;
+      return a.rows != b.rows || a.pitch != b.pitch || a.begin != b.begin || a.element != b.element;
     });
     for (int& operand : step.may_overwrite) {
       const PositionView view = ViewOf(operand);
@@ -428,12 +457,12 @@ class PositionPlanner {
   const std::int64_t large_;
   OpenPlan open_;
   std::vector<PositionBase> bases_;
-  std::map<int, PositionView> views_;       // by buffer
-  std::map<int, std::int64_t> after_;       // of pads, by buffer: elements after the positions
-  std::multimap<int, int> outputs_;         // tensors of the model that copy a base's buffer
-  std::set<int> read_;                      // bases of inputs that a step has copied
-  std::vector<int> given_;                  // tensors of the model that the current step copies
-  std::map<std::string, int> numbers_;      // of kernels, by code
+  std::map<int, PositionView> views_;   // by buffer
+  std::map<int, std::int64_t> after_;   // of pads, by buffer: elements after the positions
+  std::multimap<int, int> outputs_;     // tensors of the model that copy a base's buffer
+  std::set<int> read_;                  // bases of inputs that a step has copied
+  std::vector<int> given_;              // tensors of the model that the current step copies
+  std::map<std::string, int> numbers_;  // of kernels, by code
   std::vector<std::optional<Program>> small_programs_;  // by step
   SmallBlocks small_blocks_;
 };

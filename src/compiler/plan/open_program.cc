@@ -95,10 +95,9 @@ Result<Program> OpenProgram(const Program& block, const OpenLoop& loop) {
   blocks_of.most = most_blocks;
   blocks_of.parallel = loop.parallel;
   blocks_of.blocks_innermost = loop.blocks_innermost;
-  open.body = LoopOverBlocks(AccessMover(std::move(extents), first).Move(block.body), blocks_of,
-                             [&](Stmt inside) {
-                               return MakeLet(first, begin, loop.most, std::move(inside));
-                             });
+  open.body = LoopOverBlocks(
+      AccessMover(std::move(extents), first).Move(block.body), blocks_of,
+      [&](Stmt inside) { return MakeLet(first, begin, loop.most, std::move(inside)); });
   return open;
 }
 

@@ -32,9 +32,9 @@ Result<Program> OpenProgram(const Program& block, const OpenLoop& loop);
 
 /// Loop over the blocks of a kernel.
 struct BlockLoop {
-  Expr number;            ///< variable of a block
-  Expr count;             ///< of blocks, at least 1
-  std::int64_t most = 1;  ///< blocks
+  Expr number;                                      ///< variable of a block
+  Expr count;                                       ///< of blocks, at least 1
+  std::int64_t most = 1;                            ///< blocks
   bool parallel = false, blocks_innermost = false;  ///< as OpenLoop has them
 };
 /// Puts a loop around the code of block `loop.number`. If that is a loop over parts, it becomes one

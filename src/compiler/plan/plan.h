@@ -102,6 +102,7 @@ struct OpenStep {
   std::int64_t bytes_of_entry = 0;   ///< part of the step's bytes that each entry has
   /// Of a result with positions, which are its entries.
   std::optional<PositionRows> rows = {};
+  bool takes_size = false;  ///< its kernel takes the size, but its result has no entries
 };
 /// A plan for one entry as a plan for any number of entries.
 struct OpenPlan {

@@ -9,6 +9,7 @@
 
 #include "src/base/math.h"
 #include "src/compiler/plan/open_program.h"
+#include "src/graph/open/size_range.h"
 #include "src/ir/open_loop.h"
 #include "src/ir/visit.h"
 
@@ -144,8 +145,7 @@ class BlockMover {
 class RowLoops {
  public:
   explicit RowLoops(const OpenTensor& tensor)
-      : shape_(tensor.buffer->shape),
-        axis_(tensor.axis.axis + (tensor.axis.joined > 1 ? 1 : 0)) {}
+      : shape_(tensor.buffer->shape), axis_(tensor.axis.axis + (tensor.axis.joined > 1 ? 1 : 0)) {}
 
   /// Index of the tensor at position `at`, given by all other dimensions.
   std::vector<Expr> Index(const Expr& at) {
@@ -254,8 +254,8 @@ Stmt CopyRows(const OpenTensor& tensor, const PositionRows& rows, const Buffer& 
   const Expr lane = MakeVar("lane"), run = MakeVar("run");
   const Expr lanes(RowLoops::kLanes), runs = FloorDiv(all, lanes);
   Stmt vectors = MakeFor(lane, RowLoops::kLanes, LoopKind::kVectorized, copy(run * lanes + lane));
-  vectors = MakeOpenFor(run, runs, most / RowLoops::kLanes + 1, LoopKind::kSerial,
-                        std::move(vectors));
+  vectors =
+      MakeOpenFor(run, runs, most / RowLoops::kLanes + 1, LoopKind::kSerial, std::move(vectors));
   vectors = MakeIf(Lt(Expr(0), runs), std::move(vectors));
   const Expr rest = all - runs * lanes;
   Stmt single = MakeOpenFor(position, rest, RowLoops::kLanes + 1, LoopKind::kSerial,
@@ -304,23 +304,20 @@ class PositionBuilder {
     Program open;
     open.name = block.name;
     open.body = MakeLet(
-        size, MakeLoad(given, {Expr(0)}), kMaxPositions + 1,
+        size, MakeLoad(given, {Expr(0)}), kMaxOpenSize + 1,
         MakeLet(count, CountOf(kernel_.count, size), kernel_.most + 1, MakeBlock(std::move(body))));
     SetParameters(given, compact_inputs, compact_outputs, open);
     return open;
   }
 
  private:
-  static constexpr std::int64_t kMaxPositions = std::int64_t{1} << 30;
-
   static Buffer CompactOf(const OpenTensor& tensor, const PositionRows& rows) {
     return MakeBuffer("compact", tensor.buffer->dtype, {rows.rows * rows.pitch});
   }
 
   bool IsWritten(std::size_t parameter) const {
-    return std::ranges::any_of(kernel_.inputs, [&](const PositionCopy& copy) {
-      return copy.parameter == parameter;
-    });
+    return std::ranges::any_of(
+        kernel_.inputs, [&](const PositionCopy& copy) { return copy.parameter == parameter; });
   }
 
   void SetParameters(const Buffer& size, const std::vector<Buffer>& inputs,
@@ -360,10 +357,10 @@ class PositionBuilder {
     const Expr left = Max(count - whole * Expr(large), Expr(0));
     const Expr rest = FloorDiv(left + Expr(small - 1), Expr(small));
     TW_ASSIGN_OR_RETURN(many, Loop(kernel_.large, Expr(0), whole, most));
-    TW_ASSIGN_OR_RETURN(auto few,
-                        Loop(*kernel_.small, whole, rest, std::min(CeilDiv(large, small), most * (large / small))));
-    Stmt both = MakeBlock({MakeIf(Lt(Expr(0), whole), std::move(many)),
-                           MakeIf(Lt(Expr(0), rest), std::move(few))});
+    TW_ASSIGN_OR_RETURN(auto few, Loop(*kernel_.small, whole, rest,
+                                       std::min(CeilDiv(large, small), most * (large / small))));
+    Stmt both = MakeBlock(
+        {MakeIf(Lt(Expr(0), whole), std::move(many)), MakeIf(Lt(Expr(0), rest), std::move(few))});
     body.push_back(MakeLet(whole, blocks, most + 1, std::move(both)));
     return Status();
   }
@@ -406,8 +403,8 @@ class PositionBuilder {
     loop.most = std::max<std::int64_t>(most, 1);
     loop.parallel = kernel_.parallel;
     loop.blocks_innermost = kernel_.blocks_innermost;
-    Stmt made = LoopOverBlocks(mover.Move(block.program->body), loop,
-                               [](Stmt inside) { return inside; });
+    Stmt made =
+        LoopOverBlocks(mover.Move(block.program->body), loop, [](Stmt inside) { return inside; });
     TW_RETURN_IF_ERROR(mover.status());
     return made;
   }
@@ -418,6 +415,13 @@ class PositionBuilder {
 };
 
 }  // namespace
+
+Stmt WithPositions(const PositionCount& count, const Expr& positions, std::int64_t most,
+                   const Buffer& size, Stmt body) {
+  const Expr given = MakeVar("size");
+  return MakeLet(given, MakeLoad(size, {Expr(0)}), kMaxOpenSize + 1,
+                 MakeLet(positions, CountOf(count, given), most + 1, std::move(body)));
+}
 
 Result<Program> MakePositionProgram(const PositionKernel& kernel, std::vector<int>& order) {
   return PositionBuilder(kernel, order).Run();

@@ -57,8 +57,8 @@ struct PositionKernel {
   PositionCount count;                 ///< of the result
   std::int64_t most = 1;               ///< positions of the result
   bool parallel = false, blocks_innermost = false;
-  PositionFill fill;                 ///< of the result
-  std::vector<PositionCopy> inputs;  ///< copied before: `parameter` is written first
+  PositionFill fill;                  ///< of the result
+  std::vector<PositionCopy> inputs;   ///< copied before: `parameter` is written first
   std::vector<PositionCopy> outputs;  ///< copied after: of the result
 };
 
@@ -73,5 +73,10 @@ struct PositionKernel {
 /// Errors: kUnsupported for a kernel that calls a library or has a tensor in which positions cannot
 /// be told from other dimensions.
 Result<Program> MakePositionProgram(const PositionKernel& kernel, std::vector<int>& order);
+
+/// Puts a variable with the number of positions around a kernel. size: the parameter with the size
+/// of the dimension.
+Stmt WithPositions(const PositionCount& count, const Expr& positions, std::int64_t most,
+                   const Buffer& size, Stmt body);
 
 }  // namespace tilewright

@@ -55,8 +55,8 @@ std::int32_t Observe(void* context, std::int64_t step, const void* result, doubl
   const auto index = static_cast<std::size_t>(step);
   const ModelOperator& op = (*observation->operators)[index];
   std::vector<std::byte> copy;
-  auto tensor = ToLogical(op.result.type, {op.logical_layout, op.layout},
-                          CompactResult(op, result, copy));
+  auto tensor =
+      ToLogical(op.result.type, {op.logical_layout, op.layout}, CompactResult(op, result, copy));
   observation->status =
       tensor.ok() ? (*observation->observe)(index, *std::move(tensor)) : tensor.status();
   return observation->status.ok() ? 0 : ModelLibrary::kStopped;  // kernels return other codes

@@ -137,8 +137,8 @@ class RuleFinder {
 
   Status Pool() {
     TW_ASSIGN_OR_RETURN(const auto pool, PoolWindowOf(node_.op, TypeOf(0)));
-    const bool global = node_.op.kind == OpKind::kGlobalAvgPool2d ||
-                        node_.op.kind == OpKind::kGlobalMaxPool2d;
+    const bool global =
+        node_.op.kind == OpKind::kGlobalAvgPool2d || node_.op.kind == OpKind::kGlobalMaxPool2d;
     const std::size_t own = read_.axes[0]->axis;
     const bool rows = own == pool.height_dimension;
     if (global || (!rows && own != pool.width_dimension)) return Unsupported("joins its positions");
@@ -151,8 +151,7 @@ class RuleFinder {
     }
     window.extent = (window.extent - 1) * dilation + 1;
     const bool padded = window.before > 0 || window.after > 0;
-    if (node_.op.kind == OpKind::kAvgPool2d && padded &&
-        !node_.op.attributes.count_include_pad) {
+    if (node_.op.kind == OpKind::kAvgPool2d && padded && !node_.op.attributes.count_include_pad) {
       return Unsupported("averages windows without their padding");
     }
     if (node_.op.kind == OpKind::kMaxPool2d && padded) {
@@ -279,7 +278,8 @@ class RuleFinder {
       if (width[i] == 0 || i / 2 == own || (before == 0 && after == 0)) continue;
       return Unsupported("pads positions and other dimensions at once");
     }
-    if (own != axis_ || before < 0 || after < 0) return Unsupported("takes a part of its positions");
+    if (own != axis_ || before < 0 || after < 0)
+      return Unsupported("takes a part of its positions");
     rule_.padding.before = before;
     rule_.padding.after = after;
     rule_.count = read_.axes[0]->count.Plus(before + after);
@@ -293,6 +293,36 @@ class RuleFinder {
 };
 
 }  // namespace
+
+Result<std::int64_t> JoinedByMean(const PositionedNode& read) {
+  const Node& node = *read.node;
+  const TensorType& type = read.graph->node(node.inputs[0]).type;
+  const auto rank = static_cast<std::int64_t>(type.shape.size());
+  std::vector<bool> reduced(type.shape.size(), false);
+  if (node.op.kind == OpKind::kGlobalAvgPool2d) {
+    TW_ASSIGN_OR_RETURN(const auto pool, PoolWindowOf(node.op, type));
+    reduced[pool.height_dimension] = reduced[pool.width_dimension] = true;
+  } else if (node.op.kind == OpKind::kReduceMean && !node.op.attributes.axes.empty()) {
+    for (const std::int64_t axis : node.op.attributes.axes) {
+      reduced[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = true;
+    }
+  } else {
+    return Unsupported("joins its positions");
+  }
+  std::size_t axis = read.axes[0]->axis;
+  const bool given = read.graph->node(node.inputs[0]).kind == NodeKind::kInput;
+  if (type.dtype != kFloat32 || !reduced[axis] || given) return Unsupported("joins its positions");
+  reduced[axis] = false;
+  std::int64_t joined = 1;
+  while (axis > 0 && (reduced[axis - 1] || type.shape[axis - 1] == 1)) {
+    --axis;
+    joined *= type.shape[axis];
+    reduced[axis] = false;
+  }
+  const bool inner = std::ranges::find(reduced, true) != reduced.end();
+  return inner ? Result<std::int64_t>(Unsupported("joins its positions and dimensions inside"))
+               : Result<std::int64_t>(joined);
+}
 
 Result<PositionRule> PositionRuleOf(const PositionedNode& read, std::size_t axis) {
   return RuleFinder(read, axis).Run();

@@ -30,4 +30,9 @@ struct PositionRule {
 /// Errors: kUnsupported as the end of a sentence about the value.
 Result<PositionRule> PositionRuleOf(const PositionedNode& read, std::size_t axis);
 
+/// Returns for a mean over all positions the product of the other dimensions that it reduces. They
+/// are the ones just outside of the positions.
+/// Errors: kUnsupported as the end of a sentence, for other operators too.
+Result<std::int64_t> JoinedByMean(const PositionedNode& read);
+
 }  // namespace tilewright

@@ -60,8 +60,7 @@ Status CheckAlike(const Graph& small, const Graph& large, const SizeRange& range
   for (int id = 0; id < large.size(); ++id) {
     const Node &a = small.node(id), &b = large.node(id);
     const bool same = a.kind == b.kind && a.name == b.name && a.inputs == b.inputs &&
-                      a.type.dtype == b.type.dtype &&
-                      WithoutExtents(a.op) == WithoutExtents(b.op);
+                      a.type.dtype == b.type.dtype && WithoutExtents(a.op) == WithoutExtents(b.op);
     Status status = same ? ToStatus(OpenAxisOf(a.type.shape, b.type.shape))
                          : Unsupported("is another operator at other sizes");
     if (status.ok() && b.kind == NodeKind::kConstant && !SameContents(small, large, id)) {
@@ -114,8 +113,7 @@ class PadSeparator {
 
   Status Add(int id) {
     const Node& node = large_.graph.node(id);
-    TW_ASSIGN_OR_RETURN(const auto axis,
-                        OpenAxisOf(small_.node(id).type.shape, node.type.shape));
+    TW_ASSIGN_OR_RETURN(const auto axis, OpenAxisOf(small_.node(id).type.shape, node.type.shape));
     if (node.kind == NodeKind::kOperator) return AddOperator(id, axis);
     std::optional<PositionAxis> own;
     if (axis) own = PositionAxis{*axis, {}};
@@ -144,8 +142,8 @@ class PadSeparator {
 
   /// Checks the number of positions with both sizes.
   Status CheckCount(int id, const PositionAxis& axis) const {
-    const std::pair<const Graph*, std::int64_t> graphs[] = {
-        {&small_, small_size_}, {&large_.graph, found_.range.most}};
+    const std::pair<const Graph*, std::int64_t> graphs[] = {{&small_, small_size_},
+                                                            {&large_.graph, found_.range.most}};
     for (const auto& [graph, size] : graphs) {
       const std::int64_t positions = graph->node(id).type.shape[axis.axis];
       if (axis.count.At(size) == positions) continue;
@@ -160,7 +158,8 @@ class PadSeparator {
     PositionedNode read{&large_.graph, &node, {}};
     bool any = false;
     for (int input : node.inputs) {
-      read.axes.push_back(found_.axes[static_cast<std::size_t>(ids_[static_cast<std::size_t>(input)])]);
+      read.axes.push_back(
+          found_.axes[static_cast<std::size_t>(ids_[static_cast<std::size_t>(input)])]);
       any = any || read.axes.back();
     }
     if (!any && axis) return Unsupported("depends on no input that has it");
@@ -168,8 +167,10 @@ class PadSeparator {
     Operator op = node.op;
     std::optional<PositionAxis> own;
     PositionPadding padding;
-    if (any) {
-      if (!axis) return Unsupported("joins its positions");
+    std::int64_t joined = 0;
+    if (any && !axis) {
+      TW_ASSIGN_OR_RETURN(joined, JoinedByMean(read));
+    } else if (any) {
       TW_ASSIGN_OR_RETURN(const auto rule, PositionRuleOf(read, *axis));
       own = PositionAxis{*axis, rule.count};
       padding = rule.padding;
@@ -184,6 +185,7 @@ class PadSeparator {
     made_.SetSite(made, node.site);
     ids_.push_back(made);
     Place(made, own);
+    if (joined > 0) found_.means.emplace(made, joined);
     if (own && padding.extent == 0 && (padding.before != 0 || padding.after != 0)) {
       found_.pads.emplace(made, padding);
     }
@@ -199,8 +201,7 @@ class PadSeparator {
     pad.attributes.pad_value = rule.pad_value;
     TW_ASSIGN_OR_RETURN(const int made, made_.AddOperator(NameOfPart(reader.name, "padded"),
                                                           std::move(pad), {value}));
-    Place(made, PositionAxis{from.axis,
-                             from.count.Plus(rule.padding.before + rule.padding.after)});
+    Place(made, PositionAxis{from.axis, from.count.Plus(rule.padding.before + rule.padding.after)});
     found_.pads.emplace(made, rule.padding);
     return made;
   }
@@ -243,14 +244,15 @@ class PadSeparator {
     return Status();
   }
 
-  /// Makes a pad of the model at the begin of a group a group of its own.
+  /// Makes a pad of the model, or a mean of positions, at the begin of a group a group of its own.
   Status SplitPad(FusedGroup& group) {
     const Graph& graph = found_.network.graph;
     for (std::size_t i = 0; i < group.nodes.size(); ++i) {
       const int id = group.nodes[i];
-      if (!found_.pads.contains(id)) continue;
+      if (!found_.pads.contains(id) && !found_.means.contains(id)) continue;
       if (i > 0) {
-        return AboutValue(graph, id, found_.range, Unsupported("pads a value in the same kernel"));
+        return AboutValue(graph, id, found_.range,
+                          Unsupported("pads or joins positions of a value of the same kernel"));
       }
       FusedGroup pad;
       pad.nodes = {id};
@@ -428,8 +430,7 @@ Result<PositionNetwork> FindPositions(const ReadAtSize& read, const SizeRange& r
   TW_ASSIGN_OR_RETURN(auto small_file, read(middle));
   TW_ASSIGN_OR_RETURN(auto large, Partition(std::move(large_file), target, fuse_residuals));
   TW_ASSIGN_OR_RETURN(const auto small, Partition(std::move(small_file), target, fuse_residuals));
-  TW_ASSIGN_OR_RETURN(auto found,
-                      PadSeparator(small.graph, middle, std::move(large), range).Run());
+  TW_ASSIGN_OR_RETURN(auto found, PadSeparator(small.graph, middle, std::move(large), range).Run());
   TW_RETURN_IF_ERROR(found.At(range.least));  // a value may be empty
   return found;
 }

@@ -39,7 +39,9 @@ struct PositionNetwork {
   PartitionedGraph network;  ///< with the largest size
   /// By node: the dimension of positions, if it has one.
   std::vector<std::optional<PositionAxis>> axes;
-  std::map<int, PositionPadding> pads;       ///< by node
+  std::map<int, PositionPadding> pads;  ///< by node
+  /// Means over all positions, and the product of their other dimensions, by node.
+  std::map<int, std::int64_t> means;
   std::map<std::string, std::size_t> names;  ///< of values with positions: their dimension
 
   /// Returns the network with a size. The nodes have the same ids.
