@@ -42,14 +42,19 @@ struct PositionView {
   std::int64_t shift = 0;  ///< elements of a row before the base's first position
 };
 
+/// Kernel of a smaller block.
+struct SmallProgram {
+  std::int64_t unit = 1;
+  Program program;
+};
+
 class PositionPlanner {
  public:
   PositionPlanner(Plan& plan, const CompileOptions& options)
       : plan_(plan),
         options_(options),
         network_(*PositionsOf(options)),
-        large_(network_.LargeUnit()),
-        small_blocks_(network_, plan, options) {
+        large_(network_.LargeUnit()) {
     open_.range = options.open->range;
     open_.fixed_arena = true;
   }
@@ -63,8 +68,18 @@ class PositionPlanner {
     }
     plan_.steps = std::move(kept);
     TW_RETURN_IF_ERROR(MoveOutputs());
+    std::vector<SmallBlocks> smaller;
+    const std::vector<std::int64_t> units = network_.Units();
+    for (std::size_t i = 1; i < units.size(); ++i) {
+      smaller.emplace_back(network_, units[i], plan_, options_);
+    }
+    small_programs_.resize(plan_.steps.size());
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-      small_programs_.push_back(small_blocks_.ProgramOf(plan_.steps[i]));
+      for (SmallBlocks& blocks : smaller) {
+        if (auto program = blocks.ProgramOf(plan_.steps[i])) {
+          small_programs_[i].push_back({blocks.unit(), *std::move(program)});
+        }
+      }
       TW_RETURN_IF_ERROR(About(plan_.steps[i], Measure(plan_.steps[i])));
     }
     PlaceRows();
@@ -301,32 +316,34 @@ class PositionPlanner {
       return Status();
     }
     PositionKernel kernel;
-    FillKernel(step, kernel);
-    kernel.large.program = &plan_.KernelOf(*call);
-    kernel.large.positions = network_.PositionsOf(step.node, large_);
-    for (int buffer : step.buffers) kernel.large.steps.push_back(StepOf(buffer, large_));
+    TW_RETURN_IF_ERROR(FillKernel(step, kernel));
+    kernel.blocks = {BlockOf(step, plan_.KernelOf(*call), large_)};
     std::vector<int> order;
-    std::optional<Program> program;
-    if (const auto& few = small_programs_[number]) {
-      kernel.small =
-          PositionBlock{&*few, network_.PositionsOf(step.node, network_.SmallUnit()), {}};
-      for (int buffer : step.buffers) {
-        kernel.small->steps.push_back(StepOf(buffer, network_.SmallUnit()));
-      }
+    TW_ASSIGN_OR_RETURN(auto program, MakePositionProgram(kernel, order));
+    for (const SmallProgram& few : small_programs_[number]) {
+      kernel.blocks.push_back(BlockOf(step, few.program, few.unit));
       auto made = MakePositionProgram(kernel, order);
-      if (made.ok()) program = *std::move(made);
-      kernel.small.reset();
-    }
-    if (!program) {
-      TW_ASSIGN_OR_RETURN(program, MakePositionProgram(kernel, order));
+      if (made.ok()) {
+        program = *std::move(made);
+      } else {
+        kernel.blocks.pop_back();
+      }
     }
     open.has_entries = true;
     open.rows = BaseOf(ViewOf(step.buffers.back())).rows;
-    Describe(step, kernel.large.positions, open);
+    Describe(step, kernel.blocks[0].positions, open);
     Reorder(step, kernel, order);
-    open.kernels.push_back(AddProgram(step, *std::move(program)));
+    open.kernels.push_back(AddProgram(step, std::move(program)));
     open_.steps.push_back(std::move(open));
     return Status();
+  }
+
+  PositionBlock BlockOf(const PlanStep& step, const Program& program, std::int64_t unit) {
+    PositionBlock block;
+    block.program = &program;
+    block.positions = network_.PositionsOf(step.node, unit);
+    for (int buffer : step.buffers) block.steps.push_back(StepOf(buffer, unit));
+    return block;
   }
 
   Status AddMean(PlanStep& step) {
@@ -356,7 +373,7 @@ class PositionPlanner {
     return Status();
   }
 
-  void FillKernel(const PlanStep& step, PositionKernel& kernel) {
+  Status FillKernel(const PlanStep& step, PositionKernel& kernel) {
     std::int64_t with = 0, without = 0;
     for (std::size_t i = 0; i < step.buffers.size(); ++i) {
       const int buffer = step.buffers[i];
@@ -374,6 +391,10 @@ class PositionPlanner {
       with += StepOf(buffer, large_) * base.rows.rows * base.bytes;
       kernel.parameters.push_back(parameter);
       if (base.given >= 0 && read_.insert(view.base).second) {
+        const auto reads = std::ranges::count_if(
+            step.buffers, [&](int other) { return ViewOf(other).base == view.base; });
+        // The kernel writes the copy by one pointer, which no other may overlap.
+        if (reads > 1) return Unsupported("reads an input of the model twice");
         kernel.inputs.push_back({i, AxisOf(base.node)->count, base.fill});
         given_.push_back(base.given);
       }
@@ -392,6 +413,7 @@ class PositionPlanner {
                       std::max(with, step.report.macs) * kernel.most >=
                           kWorthThreads * network_.PositionsOf(step.node, large_);
     kernel.blocks_innermost = without > with;
+    return Status();
   }
 
   /// States work and bytes of one position.
@@ -463,8 +485,7 @@ class PositionPlanner {
   std::set<int> read_;                  // bases of inputs that a step has copied
   std::vector<int> given_;              // tensors of the model that the current step copies
   std::map<std::string, int> numbers_;  // of kernels, by code
-  std::vector<std::optional<Program>> small_programs_;  // by step
-  SmallBlocks small_blocks_;
+  std::vector<std::vector<SmallProgram>> small_programs_;  // by step
 };
 
 }  // namespace

@@ -30,11 +30,10 @@ Result<Workload> AnchorWorkload(const Graph& graph, int anchor) {
 
 }  // namespace
 
-SmallBlocks::SmallBlocks(const PositionNetwork& network, const Plan& plan,
+SmallBlocks::SmallBlocks(const PositionNetwork& network, std::int64_t unit, const Plan& plan,
                          const CompileOptions& options)
-    : network_(network), plan_(plan), options_(options) {
-  if (network.SmallUnit() == network.LargeUnit()) return;
-  auto small = network.Block(network.SmallUnit());
+    : unit_(unit), plan_(plan), options_(options) {
+  auto small = network.Block(unit);
   if (small.ok()) small_ = *std::move(small);
 }
 

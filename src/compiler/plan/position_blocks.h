@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,13 +12,16 @@
 
 namespace tilewright {
 
-/// Kernels of small blocks of positions (PositionNetwork::SmallUnit) for the steps of a plan of
-/// large ones. They read the same constants, in the same layouts.
+/// Kernels of smaller blocks of positions for the steps of a plan of large ones. They read the same
+/// constants, in the same layouts.
 class SmallBlocks {
  public:
   /// plan: of a block of PositionNetwork::LargeUnit; read by ProgramOf alone. All arguments outlive
   /// this.
-  SmallBlocks(const PositionNetwork& network, const Plan& plan, const CompileOptions& options);
+  /// unit: of the blocks.
+  SmallBlocks(const PositionNetwork& network, std::int64_t unit, const Plan& plan,
+              const CompileOptions& options);
+  std::int64_t unit() const { return unit_; }
 
   /// Returns the kernel of a step; none if no config has the large kernel's layouts.
   std::optional<Program> ProgramOf(const PlanStep& step);
@@ -27,7 +31,7 @@ class SmallBlocks {
   std::optional<Program> Group(const FusedGroup& group, const PlanStep& step) const;
   std::optional<Program> Transform(const PlanStep& step) const;
 
-  const PositionNetwork& network_;
+  std::int64_t unit_;
   const Plan& plan_;
   const CompileOptions& options_;
   std::optional<PartitionedGraph> small_;

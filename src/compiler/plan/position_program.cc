@@ -272,7 +272,7 @@ class PositionBuilder {
       : kernel_(kernel), order_(order) {}
 
   Result<Program> Run() {
-    const Program& block = *kernel_.large.program;
+    const Program& block = *kernel_.blocks[0].program;
     if (!LibraryCallsOf(block.body).empty()) return Unsupported("it calls a library");
     for (std::size_t i = 0; i < block.parameters.size(); ++i) {
       OpenTensor tensor{block.parameters[i], {}};
@@ -292,7 +292,9 @@ class PositionBuilder {
       body.push_back(CopyRows(tensor, rows, compact_inputs.back(), /*to_compact=*/false, own));
       TW_RETURN_IF_ERROR(AddFill(tensor, rows, copy.fill, own, body));
     }
-    TW_RETURN_IF_ERROR(AddBlocks(count, body));
+    std::vector<Expr> counts;
+    TW_ASSIGN_OR_RETURN(auto blocks, Blocks(0, count, counts));
+    body.push_back(std::move(blocks));
     const OpenTensor& result = tensors_.back();
     const PositionRows& rows = kernel_.parameters.back().rows;
     TW_RETURN_IF_ERROR(AddFill(result, rows, kernel_.fill, count, body));
@@ -343,56 +345,53 @@ class PositionBuilder {
     open.output_count = static_cast<int>(open.parameters.size() - read);
   }
 
-  Status AddBlocks(const Expr& count, std::vector<Stmt>& body) {
-    const std::int64_t large = kernel_.large.positions;
-    const std::int64_t small = kernel_.small ? kernel_.small->positions : large;
-    const Expr blocks = FloorDiv(count + Expr(small - 1), Expr(large));
-    const std::int64_t most = CeilDiv(kernel_.most, large);
-    TW_ASSIGN_OR_RETURN(auto many, Loop(kernel_.large, Expr(0), blocks, most));
-    if (!kernel_.small) {
-      body.push_back(std::move(many));
-      return Status();
+  /// Loops over blocks of each size, from that at `number` on. done: positions of larger blocks.
+  /// counts: of larger blocks.
+  Result<Stmt> Blocks(std::size_t number, const Expr& left, std::vector<Expr>& counts) {
+    const PositionBlock& block = kernel_.blocks[number];
+    const bool last = number + 1 == kernel_.blocks.size();
+    const std::int64_t next = last ? block.positions : kernel_.blocks[number + 1].positions;
+    std::int64_t most = CeilDiv(kernel_.most, block.positions);
+    if (number > 0) most = std::min(most, CeilDiv(kernel_.blocks[number - 1].positions, next));
+    const Expr count = MakeVar("blocks");
+    TW_ASSIGN_OR_RETURN(auto loop, Loop(block, counts, count, most));
+    Stmt both = MakeIf(Lt(Expr(0), count), std::move(loop));
+    if (!last) {
+      counts.push_back(count);
+      const Expr rest = Max(left - count * Expr(block.positions), Expr(0));
+      const Expr known = MakeVar("rest");
+      TW_ASSIGN_OR_RETURN(auto few, Blocks(number + 1, known, counts));
+      few = MakeLet(known, rest, block.positions + 1, MakeIf(Lt(Expr(0), known), std::move(few)));
+      both = MakeBlock({std::move(both), std::move(few)});
     }
-    const Expr whole = MakeVar("blocks");
-    const Expr left = Max(count - whole * Expr(large), Expr(0));
-    const Expr rest = FloorDiv(left + Expr(small - 1), Expr(small));
-    TW_ASSIGN_OR_RETURN(many, Loop(kernel_.large, Expr(0), whole, most));
-    TW_ASSIGN_OR_RETURN(auto few, Loop(*kernel_.small, whole, rest,
-                                       std::min(CeilDiv(large, small), most * (large / small))));
-    Stmt both = MakeBlock(
-        {MakeIf(Lt(Expr(0), whole), std::move(many)), MakeIf(Lt(Expr(0), rest), std::move(few))});
-    body.push_back(MakeLet(whole, blocks, most + 1, std::move(both)));
-    return Status();
+    return MakeLet(count, FloorDiv(left + Expr(next - 1), Expr(block.positions)), most + 1,
+                   std::move(both));
   }
 
-  /// Loop over blocks of one kernel; `before`: large blocks in front of them.
-  Result<Stmt> Loop(const PositionBlock& block, const Expr& before, const Expr& count,
+  /// Loop over blocks of one kernel; `before`: numbers of larger blocks in front of them.
+  Result<Stmt> Loop(const PositionBlock& block, const std::vector<Expr>& before, const Expr& count,
                     std::int64_t most) {
     const Expr number = MakeVar("block");
     std::map<const BufferNode*, BlockMover::Moved> moved;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const Buffer& own = block.program->parameters[i];
+      const Buffer& largest = kernel_.blocks[0].program->parameters[i];
       OpenTensor tensor = tensors_[i];
       Expr first;
-      if (!kernel_.parameters[i].open && own->shape != tensor.buffer->shape) {
+      if (!kernel_.parameters[i].open && own->shape != largest->shape) {
         return Unsupported("tensor " + own->name + " has another layout in a small block");
       }
       if (kernel_.parameters[i].open) {
-        TW_ASSIGN_OR_RETURN(const auto axis, BlockAxisOf(*own, kernel_.parameters[i].rows.rows));
-        const OpenTensor& known = tensors_[i];
-        Shape shape = own->shape;
-        const Shape& other = kernel_.large.program->parameters[i]->shape;
-        if (axis.axis < other.size() && axis.axis == known.axis.axis) {
-          shape[axis.axis] = other[axis.axis];  // of windows, no multiples of each other
-        }
-        const bool same = shape == other && axis.joined == known.axis.joined;
-        const std::int64_t step = block.steps[i], large = kernel_.large.steps[i];
-        if (!same || step % axis.element != 0 || large % axis.element != 0) {
+        TW_ASSIGN_OR_RETURN(tensor.axis, BlockAxisOf(*own, kernel_.parameters[i].rows.rows));
+        if (!Alike(*own, *largest, tensor.axis, tensors_[i].axis)) {
           return Unsupported("tensor " + own->name + " has other dimensions in a small block");
         }
-        tensor.axis = axis;
-        first = number * Expr(step / axis.element) + before * Expr(large / axis.element) +
-                Expr(kernel_.parameters[i].begin / axis.element);
+        const std::int64_t element = tensor.axis.element;
+        first =
+            number * Expr(block.steps[i] / element) + Expr(kernel_.parameters[i].begin / element);
+        for (std::size_t b = 0; b < before.size(); ++b) {
+          first = first + before[b] * Expr(kernel_.blocks[b].steps[i] / element);
+        }
       }
       moved.emplace(own.get(), BlockMover::Moved{std::move(tensor), std::move(first)});
     }
@@ -407,6 +406,15 @@ class PositionBuilder {
         LoopOverBlocks(mover.Move(block.program->body), loop, [](Stmt inside) { return inside; });
     TW_RETURN_IF_ERROR(mover.status());
     return made;
+  }
+
+  /// Returns true if a tensor of a small block differs from the large one's in the positions only.
+  static bool Alike(const BufferNode& own, const BufferNode& largest, const BlockAxis& axis,
+                    const BlockAxis& known) {
+    if (own.shape.size() != largest.shape.size() || axis.axis != known.axis) return false;
+    Shape shape = own.shape;
+    shape[axis.axis] = largest.shape[axis.axis];  // windows are no multiples of each other
+    return shape == largest.shape && axis.joined == known.joined;
   }
 
   const PositionKernel& kernel_;

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "src/base/status.h"
@@ -52,18 +51,18 @@ struct PositionCopy {
 /// `outputs`, and the result.
 struct PositionKernel {
   std::vector<PositionParameter> parameters;  ///< of the block's kernel
-  PositionBlock large;
-  std::optional<PositionBlock> small;  ///< for the rest of the positions
-  PositionCount count;                 ///< of the result
-  std::int64_t most = 1;               ///< positions of the result
+  /// The largest first: smaller ones are for the rest of the positions.
+  std::vector<PositionBlock> blocks;
+  PositionCount count;    ///< of the result
+  std::int64_t most = 1;  ///< positions of the result
   bool parallel = false, blocks_innermost = false;
   PositionFill fill;                  ///< of the result
   std::vector<PositionCopy> inputs;   ///< copied before: `parameter` is written first
   std::vector<PositionCopy> outputs;  ///< copied after: of the result
 };
 
-/// Returns the kernel for any number of positions up to `most`. Large blocks compute all positions,
-/// or as many as leave less than a large one to small blocks. The last block may compute positions
+/// Returns the kernel for any number of positions up to `most`. Blocks of each size compute as many
+/// as leave less than one of them to smaller ones. The last block may compute positions
 /// that do not exist: every tensor has room for them.
 ///
 /// Parameters, in order: the size of the dimension, one int64; the block's operands that are only

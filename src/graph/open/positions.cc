@@ -415,6 +415,15 @@ std::int64_t PositionNetwork::UnitOf(std::int64_t positions) const {
   return unit;
 }
 
+std::vector<std::int64_t> PositionNetwork::Units() const {
+  std::vector<std::int64_t> units;
+  for (const std::int64_t positions : {64, 16, 8, 4}) {
+    const std::int64_t unit = UnitOf(positions);
+    if (units.empty() || unit < units.back()) units.push_back(unit);
+  }
+  return units;
+}
+
 Result<PositionNetwork> FindPositions(const ReadAtSize& read, const SizeRange& range,
                                       const Target& target, bool fuse_residuals) {
   if (range.least == range.most) {

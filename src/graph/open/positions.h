@@ -57,11 +57,12 @@ struct PositionNetwork {
   }
   /// Returns the least unit with a whole number of positions of every tensor.
   std::int64_t UnitStep() const;
-  /// Returns the unit of the blocks that kernels are made for: in it, every tensor has enough
-  /// positions for a tile of registers.
-  std::int64_t LargeUnit() const { return UnitOf(32); }
-  /// Returns the unit of the blocks for a rest; LargeUnit() is a multiple.
-  std::int64_t SmallUnit() const { return UnitOf(8); }
+  /// Returns the units of the blocks that kernels are made for, the largest first; each is a
+  /// multiple of the next one. In the first, every tensor has enough positions for a tile of
+  /// registers.
+  std::vector<std::int64_t> Units() const;
+  std::int64_t LargeUnit() const { return Units().front(); }
+  std::int64_t SmallUnit() const { return Units().back(); }
 
  private:
   /// Returns the least unit in which every tensor has about this many positions.
