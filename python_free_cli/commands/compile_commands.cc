@@ -128,7 +128,7 @@ class CompileCommand final : public Command {
     if (device_.simt()) {
       return InvalidArgument("--device simt: run and verify emulate, expected the number of a GPU");
     }
-    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange());
+    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange(file_));
     TW_ASSIGN_OR_RETURN(auto sources, model_.Sources(file_));
     std::string formats;  // preference among number formats, not among records
     if (optimize::NamesOutputError(sources_.prefer)) {
@@ -233,7 +233,7 @@ class CompileCommand final : public Command {
     if (untuned.size() != 1 || sources.size() != 1) return file_;
     auto tasks = session::TasksOfFile(sources.front(), target);
     if (!tasks.ok() || tasks->size() < 2) return file_;
-    if (range) session::UseBlocks(*range, *tasks);
+    if (range && !session::UseBlocks(model_, file_, *range, target, *tasks).ok()) return file_;
     for (std::size_t i = 0; i < tasks->size(); ++i) {
       if ((*tasks)[i].task.workload.Key() == *untuned.begin())
         return fmt::format("{}#{}", file_, i);

@@ -70,7 +70,7 @@ class InspectCommand final : public Command {
     model_.Declare(app);
   }
   Result<int> Run() override {
-    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange());
+    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange(file_));
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
     TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
     session::NoteImport(graph, PrintNote);
@@ -141,7 +141,7 @@ class TasksCommand final : public Command {
   Result<int> Run() override {
     TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(target_, 1, vta_config_, {}, PrintNote));
     TW_RETURN_IF_ERROR(session::CheckResiduals(target, no_fuse_residuals_));
-    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange());
+    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange(file_));
     if (range) PrintNote(session::RangeNote(*range));
     TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
     auto graph = LoadGraph(source);
@@ -152,8 +152,12 @@ class TasksCommand final : public Command {
     graph = UnfusedOperators(*std::move(graph), rule);
     TW_RETURN_IF_ERROR(graph);
     TW_ASSIGN_OR_RETURN(auto tasks, ExtractTasks(*graph, rule));
-    for (ExtractedTask& task : tasks) {
-      if (range) task.workload = BlockWorkload(std::move(task.workload), *range);
+    if (range) {
+      TW_ASSIGN_OR_RETURN(auto of_positions, session::PositionTasks(model_, file_, *range, target));
+      if (of_positions) tasks = *std::move(of_positions);
+      for (ExtractedTask& task : tasks) {
+        task.workload = BlockWorkload(std::move(task.workload), *range);
+      }
     }
     if (groups_) return PrintGroups(source, target);
     const Status taken = CheckTaken(templates(), file_, *std::move(graph), target);

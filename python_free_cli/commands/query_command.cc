@@ -91,7 +91,7 @@ class QueryCommand final : public Command {
   Result<int> Run() override {
     if (task_.empty() && job_.empty() && !over_.empty()) return QueryFiles();
     TW_RETURN_IF_ERROR(ReadJob());
-    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange());
+    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange(task_));
     if (range) PrintNote(session::RangeNote(*range));
     range_ = range;
     TW_ASSIGN_OR_RETURN(auto accept, sources_.Accept());
@@ -397,7 +397,9 @@ class QueryCommand final : public Command {
       TW_ASSIGN_OR_RETURN(
           tasks, session::TasksOfShapeVariants(sources, target, !target_.no_fuse_residuals));
     }
-    if (range_) session::UseBlocks(*range_, tasks);
+    if (range_) {
+      TW_RETURN_IF_ERROR(session::UseBlocks(model_, task_, *range_, target, tasks));
+    }
     if (DeviceTraitsOf(target).has_host_fallback && tasks.size() > 1)
       session::AssignToHost(templates(), tasks, PrintNote);
     return session::QuestionsOf(tasks);

@@ -182,7 +182,11 @@ class TuneCommand final : public Command {
         auto tasks,
         session::TasksOfJob(templates(), settings, target,
                             {.fuse_residuals = !no_fuse_residuals_, .groups = groups_}, PrintNote));
-    if (range_) session::UseBlocks(*range_, tasks);
+    if (range_) {
+      const session::ModelOptions model{
+          {settings.shape, settings.dim, settings.value}, settings.requantize, settings.precision};
+      TW_RETURN_IF_ERROR(session::UseBlocks(model, settings.graph, *range_, target, tasks));
+    }
     TW_RETURN_IF_ERROR(CheckLimit(settings));
     float_error_.value = settings.float_error;
     const TemplateRegistry& allowed = float_error_.Choose(templates());
@@ -207,7 +211,7 @@ class TuneCommand final : public Command {
     dims_ = settings.dim;
     session::ModelOptions model;
     model.bindings.dims = settings.dim;
-    TW_ASSIGN_OR_RETURN(range_, model.TakeRange());
+    TW_ASSIGN_OR_RETURN(range_, model.TakeRange(settings.graph));
     if (!range_) return {};
     settings.dim = model.bindings.dims;
     PrintNote(session::RangeNote(*range_));

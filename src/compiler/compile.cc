@@ -304,11 +304,14 @@ Status EmitLibrary(std::span<Emitted> parts, const std::string& name, const Code
 }
 
 /// Verifies the whole library, operator by operator. source: as imported.
-Status VerifyAll(const Graph& source, const Plan& plan, const SequenceNetwork* sequence,
+Status VerifyAll(const Graph& source, const Plan& plan, const CompileOptions& options,
                  const std::string& library_path, int set, CheckProgress& progress,
                  CompileCheck& check) {
-  TW_ASSIGN_OR_RETURN(const auto report, sequence != nullptr
-                                             ? VerifyLength(*sequence, library_path, progress)
+  const SequenceNetwork* sequence = SequenceOf(options);
+  const PositionNetwork* positions = PositionsOf(options);
+  TW_ASSIGN_OR_RETURN(const auto report,
+                      sequence != nullptr    ? VerifyLength(*sequence, library_path, progress)
+                      : positions != nullptr ? VerifyPositions(*positions, library_path, progress)
                                              : VerifyFile(source, library_path, set, progress));
   if (!report.ok()) return Internal(report.Summary());
   check.compared = static_cast<std::int64_t>(report.checks.size());
@@ -352,7 +355,7 @@ Result<CompileCheck> CheckByRunning(const Emitted& emitted, int set, const Graph
                         CheckBySample(emitted.plan, options, library_path, set, progress));
     if (source != nullptr) {
       TW_RETURN_IF_ERROR(
-          VerifyAll(*source, emitted.plan, SequenceOf(options), library_path, set, progress, seen));
+          VerifyAll(*source, emitted.plan, options, library_path, set, progress, seen));
     }
     return JsonOf(seen);
   };
@@ -447,13 +450,15 @@ CompiledModel MergeVariants(std::vector<CompiledModel> variants, const std::stri
   return all;
 }
 
-/// Partitions a graph; of a sequence, the network of one position.
+/// Partitions a graph; of a sequence, the network of one position, of windows that of a block.
 Result<PartitionedGraph> PartitionFor(Graph graph, const CompileOptions& options) {
   const SequenceNetwork* sequence = SequenceOf(options);
-  if (sequence == nullptr) {
+  const PositionNetwork* positions = PositionsOf(options);
+  if (sequence == nullptr && positions == nullptr) {
     return Partition(std::move(graph), options.target, options.fuse_residuals);
   }
-  TW_ASSIGN_OR_RETURN(auto network, sequence->At(1));
+  TW_ASSIGN_OR_RETURN(auto network, positions != nullptr ? positions->Block(positions->LargeUnit())
+                                                         : sequence->At(1));
   network.graph.name = std::move(graph.name);
   network.graph.notes = std::move(graph.notes);
   network.graph.binding_options = std::move(graph.binding_options);

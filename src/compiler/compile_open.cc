@@ -1,5 +1,7 @@
 // Libraries with an open dimension.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -14,6 +16,27 @@ namespace {
 
 bool IsRecurrence(const Node& node) {
   return node.kind == NodeKind::kOperator && node.op.kind == OpKind::kRecurrence;
+}
+
+/// Returns true if the file can be read with the sizes by which entries are told. An image may be
+/// too small for its windows.
+bool IsReadable(const ReadAtSize& read) {
+  return std::ranges::all_of(kProbedSizes, [&](std::int64_t size) { return read(size).ok(); });
+}
+
+/// Finds what joins the positions of a sequence. Returns none if nothing does.
+Result<std::optional<OpenDimension>> FindLengths(const ReadAtSize& read, const SizeRange& range,
+                                                 const CompileOptions& options) {
+  if (range.most < kFewestLengths || range.most > kMaxEntries)
+    return std::optional<OpenDimension>();
+  TW_ASSIGN_OR_RETURN(auto sequence,
+                      FindSequence(read, range, options.target, options.fuse_residuals));
+  if (sequence.attention.empty() && sequence.joins.empty()) return std::optional<OpenDimension>();
+  OpenDimension open;
+  open.range = range;
+  open.axes = sequence.axes;
+  open.sequence = std::make_shared<const SequenceNetwork>(std::move(sequence));
+  return std::optional(std::move(open));
 }
 
 }  // namespace
@@ -33,17 +56,32 @@ Result<OpenDimension> FindOpenDimension(const Graph& entry, const ReadAtSize& re
   }
   auto entries = FindEntries(unrolled ? *unrolled : entry, read_unrolled, range);
   if (entries.ok()) {
+    if (range.most > kMaxEntries) {
+      return InvalidArgument(fmt::format("--dim {}: a range of entries, expected at most {}",
+                                         range.ToString(), kMaxEntries));
+    }
     open.axes = *std::move(entries);
     return open;
   }
-  if (entries.status().code() != StatusCode::kUnsupported) return entries.status();
-  if (range.most < kFewestLengths) return entries.status();
-  TW_ASSIGN_OR_RETURN(auto sequence,
-                      FindSequence(read, range, options.target, options.fuse_residuals));
-  if (sequence.attention.empty() && sequence.joins.empty()) return entries.status();
-  open.axes = sequence.axes;
-  open.sequence = std::make_shared<const SequenceNetwork>(std::move(sequence));
-  return open;
+  if (entries.status().code() != StatusCode::kUnsupported && IsReadable(read)) {
+    return entries.status();
+  }
+  auto lengths = FindLengths(read, range, options);
+  if (lengths.ok() && *lengths) return **std::move(lengths);
+  auto positions = FindPositions(read, range, options.target, options.fuse_residuals);
+  if (positions.ok()) {
+    open.axes = positions->names;
+    open.positions = std::make_shared<const PositionNetwork>(*std::move(positions));
+    return open;
+  }
+  if (entries.status().code() != StatusCode::kUnsupported) return positions.status();
+  const Status& other = lengths.ok() ? entries.status() : lengths.status();
+  if (other.code() != StatusCode::kUnsupported ||
+      positions.status().code() != StatusCode::kUnsupported) {
+    return other;
+  }
+  return Unsupported(fmt::format("{}\nas a dimension of images or signals: {}", other.message(),
+                                 positions.status().message()));
 }
 
 Result<CompiledModel> CompileOpen(Graph entry, const ReadAtSize& read, const SizeRange& range,

@@ -108,7 +108,7 @@ static void Empty(const TwModel* model, TwModelState* state) {
 static void SetEntries(const TwModel* model, TwModelState* state, int64_t size) {
   const int64_t block = model->open != NULL ? model->open->padded_to : 1;
   state->entries = size;
-  state->padded_entries = (size + block - 1) / block * block;
+  state->padded_entries = block > 0 ? (size + block - 1) / block * block : 1;
 }
 
 /* Returns the model's state; creates it at first. Null if there is no memory. */
@@ -183,12 +183,21 @@ static int32_t PrepareThreads(const TwModel* model, TwModelState* state) {
   return ChangeThreads(model, state, state->threads);
 }
 
+/* Returns the number of entries of a tensor with a size. */
+static int64_t EntriesOf(const TwPositionCount* count, int64_t size) {
+  if (count == NULL) return size;
+  const int64_t value = count->times * size + count->plus;
+  int64_t quotient = value / count->divide;
+  if (value % count->divide < 0) --quotient;
+  return count->factor * quotient + count->offset;
+}
+
 /* Returns the bytes of an input or output with the largest size. */
 static int64_t MostBytes(const TwModel* model, const TwValue* value) {
   const TwOpenDimension* open = model->open;
   for (int64_t i = 0; open != NULL && i < open->value_count; ++i) {
     if (open->values[i].value != value || open->values[i].extent == NULL) continue;
-    return open->most * open->values[i].entry_bytes;
+    return EntriesOf(open->values[i].count, open->most) * open->values[i].entry_bytes;
   }
   return value->bytes;
 }
@@ -319,15 +328,17 @@ static void Resize(const TwOpenDimension* open, int64_t step_count, int64_t size
   for (int64_t i = 0; i < open->value_count; ++i) {
     const TwOpenValue* value = &open->values[i];
     if (value->extent == NULL) continue;
-    *value->extent = size * value->entry_extent;
-    value->value->bytes = size * value->entry_bytes;
+    const int64_t entries = EntriesOf(value->count, size);
+    *value->extent = entries * value->entry_extent;
+    value->value->bytes = entries * value->entry_bytes;
   }
   for (int64_t i = 0; i < step_count; ++i) {
     const TwOpenStep* from = &open->open_steps[i];
     TwStep* step = &open->steps[i];
-    step->result_bytes = from->fixed_result_bytes + size * from->entry_result_bytes;
-    step->macs = from->fixed_macs + size * from->entry_macs;
-    step->bytes = from->fixed_bytes + size * from->entry_bytes;
+    const int64_t entries = EntriesOf(from->count, size);
+    step->result_bytes = from->fixed_result_bytes + entries * from->entry_result_bytes;
+    step->macs = from->fixed_macs + entries * from->entry_macs;
+    step->bytes = from->fixed_bytes + entries * from->entry_bytes;
     if (from->kernel_count == 0) continue;
     const uint8_t choice = from->choice != NULL ? from->choice[size - 1] : 0;
     step->kernel = from->kernels[choice];

@@ -61,12 +61,20 @@ typedef struct TwStep {
 
 typedef struct TwModelState TwModelState;
 
+/** Number of positions along an open dimension of images or signals, by its size:
+ *  factor * floor((times * size + plus) / divide) + offset. */
+typedef struct TwPositionCount {
+  int64_t times, plus, divide, factor, offset;
+} TwPositionCount;
+
 /** Tensor of a model with an open dimension: its table entry, which changes with the size. */
 typedef struct TwOpenValue {
   TwValue* value;
   int64_t* extent;      /* of the open dimension; null if the tensor does not have it */
   int64_t entry_extent; /* with one entry */
   int64_t entry_bytes;
+  /* If entries are positions: their number; else null, the number is the size. */
+  const TwPositionCount* count;
 } TwOpenValue;
 
 /** Operator of a model with an open dimension. It has one of several kernels for each size. */
@@ -81,11 +89,17 @@ typedef struct TwOpenStep {
   int64_t fixed_result_bytes; /* and what does not depend on the size */
   int64_t fixed_macs;
   int64_t fixed_bytes;
+  /* Of a result with positions; else null. Its `rows` rows are row_bytes apart in memory, and the
+     positions of each begin after begin_bytes. */
+  const TwPositionCount* count;
+  int64_t rows;
+  int64_t row_bytes;
+  int64_t begin_bytes;
 } TwOpenStep;
 
-/** Open dimension of a model. Its tensors have it outermost. The tables that it changes are those
- *  of the model; at first they are those of the least size. Offsets into the arena are for one
- *  entry. */
+/** Open dimension of a model. Its tensors have it outermost, or rows of positions. The tables that
+ * it changes are those of the model; at first they are those of the least size. Offsets into the
+ * arena are for one entry. */
 typedef struct TwOpenDimension {
   const char* name;
   int64_t least, most;
@@ -93,7 +107,8 @@ typedef struct TwOpenDimension {
   int64_t value_count;
   TwStep* steps;
   const TwOpenStep* open_steps; /* one for each step */
-  /* Tensors in the arena have room for a multiple of this many entries, at least 1. */
+  /* Tensors in the arena have room for a multiple of this many entries, at least 1. 0: for the most
+     positions, at offsets that do not depend on the size. */
   int64_t padded_to;
 } TwOpenDimension;
 

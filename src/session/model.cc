@@ -66,7 +66,7 @@ Result<ModelSource> ModelOptions::Source(const std::string& file) const {
   return InvalidArgument(std::to_string(sources.size()) + " shape variants, expected one");
 }
 
-Result<std::optional<SizeRange>> ModelOptions::TakeRange() {
+Result<std::optional<SizeRange>> ModelOptions::TakeRange(const std::string& file) {
   std::optional<SizeRange> range;
   for (std::string& dim : bindings.dims) {
     TW_ASSIGN_OR_RETURN(auto found, ParseSizeRange(dim));
@@ -78,6 +78,12 @@ Result<std::optional<SizeRange>> ModelOptions::TakeRange() {
     dim = found->name + "=1";
     range = std::move(found);
   }
+  if (!range) return range;
+  const auto source = Source(file);
+  if (source.ok() && LoadGraph(*source).ok()) return range;
+  for (std::string& dim : bindings.dims) {
+    if (dim == range->name + "=1") dim = fmt::format("{}={}", range->name, range->least);
+  }
   return range;
 }
 
@@ -85,7 +91,7 @@ Result<ModelSource> ModelOptions::SourceAt(const std::string& file, const SizeRa
                                            std::int64_t size) const {
   ModelOptions sized = *this;
   for (std::string& dim : sized.bindings.dims) {
-    if (dim == range.name + "=1") dim = fmt::format("{}={}", range.name, size);
+    if (dim.starts_with(range.name + "=")) dim = fmt::format("{}={}", range.name, size);
   }
   return sized.Source(file);
 }

@@ -29,9 +29,9 @@ struct ModelOptions {
   /// As Source, one for each shape variant.
   Result<std::vector<ModelSource>> Sources(const std::string& file) const;
   /// Takes the range of sizes of an open dimension ("batch=1..64") out of the bindings, and leaves
-  /// a size of 1 there. Returns none if there is no range. Errors: those of ParseSizeRange;
-  /// kInvalidArgument for a second range.
-  Result<std::optional<SizeRange>> TakeRange();
+  /// a size of 1 there, or the least one if `file` cannot be read with 1. Returns none if there is
+  /// no range. Errors: those of ParseSizeRange; kInvalidArgument for a second range.
+  Result<std::optional<SizeRange>> TakeRange(const std::string& file);
   /// As Source, with another size of the range that TakeRange took out.
   Result<ModelSource> SourceAt(const std::string& file, const SizeRange& range,
                                std::int64_t size) const;

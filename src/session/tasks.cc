@@ -61,24 +61,20 @@ Result<std::optional<search::TuneTask>> TaskOfText(const ModelSource& source,
   return task;
 }
 
-/// Tasks of a model file, or the one that `#N` after its name selects.
-Result<std::vector<search::TuneTask>> TasksOfModel(const ModelSource& source, const Target& target,
-                                                   bool fuse_residuals) {
-  const std::string& path = source.path;
-  std::string file = path;
-  std::int64_t only = -1;
+/// Splits FILE#N into the file and the number; -1 without one.
+std::pair<std::string, std::int64_t> SplitNumber(const std::string& path) {
   if (const auto hash = path.rfind('#'); hash != std::string::npos) {
     if (auto number = ParseInt64(path.substr(hash + 1)); number.ok()) {
-      only = *number;
-      file = path.substr(0, hash);
+      return {path.substr(0, hash), *number};
     }
   }
-  auto graph = LoadGraph(file, source.options);
-  TW_RETURN_IF_ERROR(graph);
-  const PartitionRule rule = PartitionRuleFor(target, fuse_residuals);
-  graph = UnfusedOperators(*std::move(graph), rule);
-  TW_RETURN_IF_ERROR(graph);
-  TW_ASSIGN_OR_RETURN(auto extracted, ExtractTasks(*graph, rule));
+  return {path, -1};
+}
+
+/// Returns the tasks to tune, or the one with a number. file: for messages.
+Result<std::vector<search::TuneTask>> TuneTasksOf(std::vector<ExtractedTask> extracted,
+                                                  const std::string& file, std::int64_t only,
+                                                  const Target& target) {
   const auto count = static_cast<std::int64_t>(extracted.size());
   if (only >= count) {
     return InvalidArgument(
@@ -92,6 +88,40 @@ Result<std::vector<search::TuneTask>> TasksOfModel(const ModelSource& source, co
     tasks.push_back({{std::move(task.workload), target}, std::move(task.epilogue), occurrences});
   }
   return tasks;
+}
+
+/// Returns the network of positions of a file; null if the range is of other entries.
+std::shared_ptr<const PositionNetwork> PositionsOfFile(const ModelOptions& model,
+                                                       const std::string& file,
+                                                       const SizeRange& range,
+                                                       const Target& target) {
+  if (!DeviceTraitsOf(target).machine_code) return nullptr;
+  const auto read = [&](std::int64_t size) -> Result<Graph> {
+    TW_ASSIGN_OR_RETURN(const auto source, model.SourceAt(file, range, size));
+    TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
+    SeedConstants(graph, SeedRule::kMissing);
+    return graph;
+  };
+  auto entry = read(1);
+  if (!entry.ok()) entry = read(range.least);
+  if (!entry.ok()) return nullptr;
+  CompileOptions options;
+  options.target = target;
+  const auto open = FindOpenDimension(*entry, read, range, options);
+  return open.ok() ? open->positions : nullptr;
+}
+
+/// Tasks of a model file, or the one that `#N` after its name selects.
+Result<std::vector<search::TuneTask>> TasksOfModel(const ModelSource& source, const Target& target,
+                                                   bool fuse_residuals) {
+  const auto [file, only] = SplitNumber(source.path);
+  auto graph = LoadGraph(file, source.options);
+  TW_RETURN_IF_ERROR(graph);
+  const PartitionRule rule = PartitionRuleFor(target, fuse_residuals);
+  graph = UnfusedOperators(*std::move(graph), rule);
+  TW_RETURN_IF_ERROR(graph);
+  TW_ASSIGN_OR_RETURN(auto extracted, ExtractTasks(*graph, rule));
+  return TuneTasksOf(std::move(extracted), file, only, target);
 }
 
 /// Returns the task of a file with one task.
@@ -193,10 +223,29 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
   return tasks;
 }
 
-void UseBlocks(const SizeRange& range, std::vector<search::TuneTask>& tasks) {
+Result<std::optional<std::vector<ExtractedTask>>> PositionTasks(const ModelOptions& model,
+                                                                const std::string& file,
+                                                                const SizeRange& range,
+                                                                const Target& target) {
+  const auto positions = PositionsOfFile(model, file, range, target);
+  if (positions == nullptr) return std::optional<std::vector<ExtractedTask>>();
+  TW_ASSIGN_OR_RETURN(const auto block, positions->Block(positions->LargeUnit()));
+  TW_ASSIGN_OR_RETURN(auto tasks, ExtractTasks(block));
+  return std::optional(std::move(tasks));
+}
+
+Status UseBlocks(const ModelOptions& model, const std::string& file, const SizeRange& range,
+                 const Target& target, std::vector<search::TuneTask>& tasks) {
+  const auto [path, only] = SplitNumber(file);
+  TW_ASSIGN_OR_RETURN(auto of_positions, PositionTasks(model, path, range, target));
+  if (of_positions) {
+    TW_ASSIGN_OR_RETURN(tasks, TuneTasksOf(*std::move(of_positions), path, only, target));
+    return Status();
+  }
   for (search::TuneTask& task : tasks) {
     task.task.workload = BlockWorkload(std::move(task.task.workload), range);
   }
+  return Status();
 }
 
 void AssignToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,8 @@
 #include "src/base/status.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/open/size_range.h"
+#include "src/graph/partition/tasks.h"
+#include "src/session/model.h"
 #include "src/session/notes.h"
 #include "src/space/config.h"
 #include "src/target/target.h"
@@ -48,9 +51,20 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
                                                        const Target& target, double min_share,
                                                        std::vector<double>* shares = nullptr);
 
-/// Replaces the workloads of tasks of one entry by BlockWorkload's
-/// (src/compiler/plan/block_kernels.h).
-void UseBlocks(const SizeRange& range, std::vector<search::TuneTask>& tasks);
+/// Returns the tasks of a library for a range of positions (PositionNetwork) of images or signals;
+/// none if the range is of other entries. Arguments: as UseBlocks has them. Errors: those of
+/// ExtractTasks.
+Result<std::optional<std::vector<ExtractedTask>>> PositionTasks(const ModelOptions& model,
+                                                                const std::string& file,
+                                                                const SizeRange& range,
+                                                                const Target& target);
+
+/// Replaces the tasks of a file, read with one size of a range, by those that a library for the
+/// range is compiled with: of blocks of entries (src/compiler/plan/block_kernels.h), or of
+/// positions (PositionNetwork). model: without the range, as TakeRange leaves it. file: as
+/// TasksOfFile has it. Errors: those of ExtractTasks.
+Status UseBlocks(const ModelOptions& model, const std::string& file, const SizeRange& range,
+                 const Target& target, std::vector<search::TuneTask>& tasks);
 
 /// Removes the tasks that no VTA template serves and that the host therefore computes, with a note
 /// for each.

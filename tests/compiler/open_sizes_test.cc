@@ -141,7 +141,7 @@ TEST_F(OpenSizes, RefusesWhatPointersOf32BitsCannotReach) {
   options_.target = *Target::Parse("llvm -mtriple=armv7l-linux-gnueabihf");
   options_.runtime_path = "/dev/null";  // so that the test needs no cross compiler
   const auto compiled = CompileFor("def @main(%x: Tensor[(N, 16384), float32]) {\n  nn.relu(%x)\n}",
-                                   {"N", 1, kMaxOpenSize});
+                                   {"N", 1, kMaxEntries});
   EXPECT_EQ(compiled.status().code(), StatusCode::kUnsupported);
   EXPECT_THAT(compiled.status().message(), HasSubstr("4294967296 bytes, a 32-bit target"));
 }
@@ -178,7 +178,7 @@ TEST_F(OpenSizes, OperatorsAcrossEntriesAreRefusedByName) {
                         "  %0 = nn.relu(%data);\n  nn.softmax(%0, axis=0)\n}"),
               HasSubstr("joins its entries"));
   EXPECT_THAT(RefusalOf("def @main(%data: Tensor[(N, 16), float32]) {\n"
-                        "  transpose(%data, axes=[1, 0])\n}"),
+                        "  %0 = transpose(%data, axes=[1, 0]);\n  nn.softmax(%0, axis=1)\n}"),
               HasSubstr("in dimension 1"));
   EXPECT_THAT(RefusalOf("def @main(%data: Tensor[(N, 16), float32]) {\n"
                         "  mean(%data, axis=[0], keepdims=True)\n}"),

@@ -97,6 +97,21 @@ has '[7,1,1,4]' out
 expect 2 run lstm.so --dim steps=31
 expect 2 inspect attention.onnx --check --dim seq=1..2
 has "node 3 (Transpose) making 'T' has it in dimension 2" err
+# The width of an image: Conv, Relu, MaxPool 2x2, Conv of [1,1,4,width].
+base64 -d <<<'H4sIAAAAAAACA+1SwUrDQBCd2axmGXpIFoIUPUiO+wXiIYZ6Kwji0YtskoUWYxKyrW1v+QP7Cf2S2k/rxgYvnsWLM7w5vPeGeYcR4vbjnGLCNaGWmMf8vq7eVUi80YVN8dQ79GlEmEtsY/5kyiXdELYSm9h/0OvHui5VRKNX01amfLEz3ZiUpcxtqYB8u2jnhbED099qCDOJmx+3oIfzSD+vy+VbZdUOBRcoPOEFOEE93SIAfAJ0e/iqLnHj7i85tfVcRO4isj5iNu08gMN+sA52SE4rh+Rf+33t+dq9s7yksUAZERM4gJMvz1bzYjHLrgg38oIi5wi/VSYYeRJXE04QhEf3p2gpGgMAAA==' | gunzip >columns.onnx
+expect 0 inspect columns.onnx --check --dim width=4..100
+matches '^open +--dim width=4..100$' out
+expect 0 compile columns.onnx --dim width=4..100 -o columns.so
+expect 0 run columns.so --dim width=37
+has 'y float32[1,4,2,17]' out
+expect 0 verify columns.onnx columns.so --dim width=37
+expect 2 run columns.so --dim width=101
+has 'expected a size from 4 to 100' err
+expect 0 tasks columns.onnx --dim width=4..100 --json
+has 'conv2d(float32[1,1,4,130]' out
+expect 0 query columns.onnx --dim width=4..100
+expect 2 compile columns.onnx --dim width=1..100 -o columns.so
+has 'larger than the padded image' err
 expect 0 tasks mlp.onnx --dim batch=1..64 --json
 has 'dense(float32[8,' out
 expect 2 run mlp.onnx --dim batch=1..64

@@ -17,6 +17,7 @@
 #include "src/base/random.h"
 #include "src/compiler/check/check_entries.h"
 #include "src/compiler/check/check_plan.h"
+#include "src/compiler/check/check_positions.h"
 #include "src/compiler/check/coverage.h"
 #include "src/compiler/check/sample.h"
 #include "src/compiler/run/run.h"
@@ -458,6 +459,9 @@ Result<CompileCheck> CheckBySample(const Plan& plan, const CompileOptions& optio
   }
   if (!plan.open) {
     return CheckedRun(plan.graph, plan, 1, *library, seconds, progress).Run();
+  }
+  if (const PositionNetwork* positions = PositionsOf(options)) {
+    return CheckPositions(*positions, plan, *library, seconds, progress);
   }
   if (const SequenceNetwork* sequence = SequenceOf(options)) {
     return CheckLengths(*sequence, plan, *library, seconds, progress);

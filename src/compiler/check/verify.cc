@@ -12,6 +12,7 @@
 #include "src/compiler/run/real_values.h"
 #include "src/compiler/run/run_values.h"
 #include "src/graph/ir/evaluate.h"
+#include "src/graph/open/positions.h"
 #include "src/graph/open/sequence.h"
 #include "src/graph/partition/partition.h"
 #include "src/tensor/synthetic_data.h"
@@ -219,6 +220,16 @@ Result<VerifyReport> VerifyLength(const SequenceNetwork& network, const std::str
   const std::int64_t length = std::min(kLength, network.range.most);
   TW_RETURN_IF_ERROR(library.Resize(length));
   TW_ASSIGN_OR_RETURN(const auto source, network.At(length));
+  return VerifyOnRandomInputs(source, library, progress);
+}
+
+Result<VerifyReport> VerifyPositions(const PositionNetwork& network,
+                                     const std::string& library_path, CheckProgress& progress) {
+  TW_ASSIGN_OR_RETURN(auto library, ModelLibrary::Open(library_path));
+  const std::int64_t blocks = network.LargeUnit() + network.SmallUnit() + 1;
+  const std::int64_t size = std::clamp(blocks, network.range.least, network.range.most);
+  TW_RETURN_IF_ERROR(library.Resize(size));
+  TW_ASSIGN_OR_RETURN(const auto source, network.At(size));
   return VerifyOnRandomInputs(source, library, progress);
 }
 

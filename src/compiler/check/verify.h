@@ -14,6 +14,7 @@ namespace tilewright {
 
 class CheckProgress;
 struct Plan;
+struct PositionNetwork;
 struct SequenceNetwork;
 
 /// Result of comparing one operator of a network with the reference evaluator.
@@ -70,6 +71,11 @@ Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_p
 /// block of positions is partial. Errors: those of the run and of Verify.
 Result<VerifyReport> VerifyLength(const SequenceNetwork& network, const std::string& library_path,
                                   CheckProgress& progress);
+
+/// Verifies a library for positions that windows read operator by operator, with a size whose
+/// positions are no whole number of blocks. Errors: those of the run and of Verify.
+Result<VerifyReport> VerifyPositions(const PositionNetwork& network,
+                                     const std::string& library_path, CheckProgress& progress);
 
 /// Verifies the steps of a plan (PlannedNetwork), and its outputs against those of `source`, the
 /// model as imported. If `source` is null, the outputs are those of the steps.

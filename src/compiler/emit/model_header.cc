@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/compiler/plan/open_positions.h"
 #include "src/target/device.h"
 
 namespace tilewright {
@@ -22,12 +23,17 @@ std::string InComment(std::string_view name) {
   return text;
 }
 
-std::string DescribeValues(const Graph& graph, const std::vector<int>& nodes, const char* what) {
+std::string DescribeValues(const Graph& graph, const CompileOptions& options,
+                           const std::vector<int>& nodes, const char* what) {
   std::string text;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = graph.node(nodes[i]);
+    // Of entries, the type of one; of positions, that of the most.
+    const TensorType type = PositionsOf(options) == nullptr
+                                ? node.type
+                                : OpenTypeOf(graph, options, nodes[i], options.open->range.most);
     text += fmt::format(" *   {} {}: {} {}, {} bytes\n", what, i, InComment(node.name),
-                        node.type.ToString(), node.type.bytes());
+                        type.ToString(), type.bytes());
   }
   return text;
 }
@@ -48,11 +54,11 @@ std::string SizeMacros(const CompileOptions& options, const Graph& graph) {
   const auto add = [&](const char* what, const std::vector<int>& nodes) {
     text += fmt::format("#define {}_{}S {}\n", prefix, what, nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const TensorType& type = graph.node(nodes[i]).type;
-      const bool grows = options.open && options.open->axes.contains(graph.node(nodes[i]).name);
-      const std::int64_t size = grows ? options.open->range.most : 1;
+      const TensorType type = options.open
+                                  ? OpenTypeOf(graph, options, nodes[i], options.open->range.most)
+                                  : graph.node(nodes[i]).type;
       text += fmt::format("#define {0}_{1}_{2}_BYTES {3}\n#define {0}_{1}_{2}_ELEMENTS {4}\n",
-                          prefix, what, i, size * type.bytes(), size * type.elements());
+                          prefix, what, i, type.bytes(), type.elements());
     }
   };
   add("INPUT", graph.inputs());
@@ -138,7 +144,7 @@ std::string VariantHeader(const std::string& name, std::span<const std::string> 
       name, models.size());
   for (std::size_t i = 0; i < models.size(); ++i) {
     text += fmt::format(" * Set {}, {}_run:\n{}", i, models[i],
-                        DescribeValues(*graphs[i], graphs[i]->inputs(), "input"));
+                        DescribeValues(*graphs[i], CompileOptions(), graphs[i]->inputs(), "input"));
   }
   return text + fmt::format(R"( */
 
@@ -170,8 +176,8 @@ std::string ModelHeader(const Plan& plan, const CompileOptions& options) {
       "{4} "
       "bytes. */\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
       InComment(graph.name), InComment(options.target.ToString()),
-      DescribeValues(graph, graph.inputs(), "input"),
-      DescribeValues(graph, graph.outputs(), "output"), plan.MostArenaBytes(),
+      DescribeValues(graph, options, graph.inputs(), "input"),
+      DescribeValues(graph, options, graph.outputs(), "output"), plan.MostArenaBytes(),
       DescribeBound(graph));
   text += SizeMacros(options, graph);
   text += kHeaderTypes;

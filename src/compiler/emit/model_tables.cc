@@ -25,8 +25,8 @@ constexpr std::string_view kTypes =
     "%Step = type { ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, i64, i64, i64, i64 }\n"
     "%Model = type { i64, ptr, ptr, ptr, i64, ptr, i64, ptr, i64, ptr, i64, i64, i64, i64, ptr, "
     "ptr }\n"
-    "%OpenValue = type { ptr, ptr, i64, i64 }\n"
-    "%OpenStep = type { ptr, ptr, i64, ptr, i64, i64, i64, i64, i64, i64 }\n"
+    "%OpenValue = type { ptr, ptr, i64, i64, ptr }\n"
+    "%OpenStep = type { ptr, ptr, i64, ptr, i64, i64, i64, i64, i64, i64, ptr, i64, i64, i64 }\n"
     "%Functions = type { ptr, ptr, ptr, ptr, ptr }\n"
     "@tw_state = internal global ptr null\n";
 // Runtime functions of CPUs and of GPUs, by the prefix of their names.
@@ -55,7 +55,7 @@ constexpr std::string_view kRunOnDevice =
     "define i32 @{0}_run_on_device(ptr %i, ptr %o, ptr %s) {{\n"
     "  %r = call i32 @TwGpuRunOnDevice(ptr @model, ptr %i, ptr %o, ptr %s)\n  ret i32 %r\n}}\n";
 static_assert(sizeof(TwPlace) == 16 && sizeof(TwValue) == 40 && sizeof(TwStep) == 96 &&
-              sizeof(TwModel) == 128 && sizeof(TwOpenValue) == 32 && sizeof(TwOpenStep) == 80 &&
+              sizeof(TwModel) == 128 && sizeof(TwOpenValue) == 40 && sizeof(TwOpenStep) == 112 &&
               sizeof(TwOpenDimension) == 64 && sizeof(TwModelFunctions) == 40);
 
 /// Returns the number of a TwPlace's space.
@@ -129,7 +129,38 @@ class IrWriter {
   }
 
   /// Returns the number of entries that the tables have at first.
+  /// Returns true if the multiply-adds of a step grow with the number of entries. Those of a mean of
+  /// positions do not count.
+  bool Grows(const OpenStep& open) const {
+    return open.has_entries || (open.takes_count && !plan_.open->fixed_arena);
+  }
+
   std::int64_t Entries() const { return plan_.open ? plan_.open->range.least : 1; }
+
+  /// Returns the number of positions of a value; null if its entries are others.
+  const PositionAxis* PositionsAt(int node) const {
+    const PositionNetwork* positions = PositionsOf(options_);
+    if (positions == nullptr) return nullptr;
+    const auto& axis = positions->axes[static_cast<std::size_t>(node)];
+    return axis ? &*axis : nullptr;
+  }
+  /// Returns the number of entries that a value with the open dimension has at first.
+  std::int64_t EntriesOf(int node) const {
+    const PositionAxis* axis = PositionsAt(node);
+    return axis != nullptr ? axis->count.At(Entries()) : Entries();
+  }
+  /// Returns the name of the number of a value's positions; "null" if its entries are others.
+  std::string CountOf(int node) {
+    const PositionAxis* axis = PositionsAt(node);
+    if (axis == nullptr) return "null";
+    const PositionCount& count = axis->count;
+    const std::string fields =
+        fmt::format("{{ i64, i64, i64, i64, i64 }} {{ i64 {}, i64 {}, i64 {}, i64 {}, i64 {} }}",
+                    count.times, count.plus, count.divide, count.factor, count.offset);
+    const auto [known, added] = counts_.try_emplace(fields, fmt::format("@n{}", counts_.size()));
+    if (added) text_ += fmt::format("{} = internal constant {}\n", known->second, fields);
+    return known->second;
+  }
 
   /// Returns the keyword of a table that is constant unless a dimension is open.
   const char* TableKind() const { return plan_.open ? "global" : "constant"; }
@@ -144,11 +175,13 @@ class IrWriter {
   std::string OpenValueOf(int node, const std::string& place) {
     const Node& value = graph_.node(node);
     TensorType type = value.type;
+    const PositionAxis* positions = PositionsAt(node);
+    if (positions != nullptr) type.shape[positions->axis] = 1;
     const std::int64_t entry_bytes = type.bytes();
     const auto known = options_.open->axes.find(value.name);
     const std::size_t axis = known != options_.open->axes.end() ? known->second : 0;
     const std::int64_t extent = type.shape[axis];
-    type.shape[axis] *= Entries();
+    type.shape[axis] *= EntriesOf(node);
     std::string elements;
     for (std::int64_t size : type.shape) {
       elements += fmt::format("{}i64 {}", elements.empty() ? "" : ", ", size);
@@ -156,10 +189,10 @@ class IrWriter {
     const std::string shape = fmt::format("@e{}", open_values_.size());
     text_ +=
         fmt::format("{} = internal global [{} x i64] [{}]\n", shape, type.shape.size(), elements);
-    open_values_.push_back(
-        fmt::format("%OpenValue {{ ptr {}, ptr getelementptr (i64, ptr {}, i64 {}), i64 {}, i64 {} "
-                    "}}",
-                    place, shape, axis, extent, entry_bytes));
+    open_values_.push_back(fmt::format(
+        "%OpenValue {{ ptr {}, ptr getelementptr (i64, ptr {}, i64 {}), i64 {}, i64 {}, "
+        "ptr {} }}",
+        place, shape, axis, extent, entry_bytes, CountOf(node)));
     return fmt::format("%Value {{ ptr {}, ptr {}, ptr {}, i64 {}, i64 {} }}", StringOf(value.name),
                        StringOf(DataTypeName(type.dtype)), shape, type.shape.size(), type.bytes());
   }
@@ -209,8 +242,8 @@ class IrWriter {
       const std::string kernel = call == nullptr || gpu_ != nullptr ? ""
                                  : open != nullptr                  ? "@" + OpenKernelAt(*open).name
                                                    : "@" + plan_.KernelOf(*call).name;
-      const std::int64_t size = entries ? Entries() : 1;
-      const std::int64_t counted = open != nullptr && open->takes_count ? Entries() : size;
+      const std::int64_t size = entries ? EntriesOf(step.node) : 1;
+      const std::int64_t counted = entries || open == nullptr || !Grows(*open) ? size : Entries();
       const std::int64_t entry_bytes = open != nullptr ? open->bytes_of_entry : 0;
       const std::int64_t flags = call == nullptr
                                      ? 0
@@ -251,13 +284,16 @@ class IrWriter {
       choice = StringOf({reinterpret_cast<const char*>(open.choice.data()), open.choice.size()});
     }
     const std::int64_t grows = open.has_entries ? 1 : 0, stays = 1 - grows;
-    const std::int64_t counts = open.takes_count ? 1 : 0;
+    const std::int64_t counts = Grows(open) ? 1 : 0;
+    const PositionRows rows = open.rows.value_or(PositionRows());
+    const std::int64_t element = plan_.graph.node(step.node).type.dtype.bytes();
     return fmt::format(
         "%OpenStep {{ ptr @k{0}, ptr @i{0}, i64 {1}, ptr {2}, i64 {3}, i64 {4}, i64 {5}, i64 {6}, "
-        "i64 {7}, i64 {8} }}",
+        "i64 {7}, i64 {8}, ptr {9}, i64 {10}, i64 {11}, i64 {12} }}",
         i, count, choice, grows * step.result_bytes, counts * step.report.macs, open.bytes_of_entry,
         stays * step.result_bytes, (1 - counts) * step.report.macs,
-        step.report.bytes - open.bytes_of_entry);
+        step.report.bytes - open.bytes_of_entry, open.rows ? CountOf(step.node) : "null", rows.rows,
+        rows.pitch * element, rows.begin * element);
   }
 
   /// Writes the tables of the open dimension and the functions that change its size.
@@ -278,7 +314,8 @@ class IrWriter {
         "@TwModelResize }}\n"
         "define i32 @{4}_set_size(ptr %d, i64 %n) {{\n"
         "  %r = call i32 @TwModelSetSize(ptr @model, ptr %d, i64 %n)\n  ret i32 %r\n}}\n",
-        name, range.least, range.most, open_values_.size(), options_.name, plan_.open->padded_to);
+        name, range.least, range.most, open_values_.size(), options_.name,
+        plan_.open->fixed_arena ? 0 : plan_.open->padded_to);
   }
 
   void WriteTable(const std::string& name, const std::string& type,
@@ -408,7 +445,7 @@ class IrWriter {
   std::string suffix_;  // of symbols that do not begin with the model's name
   const GpuTables* gpu_;
   std::string text_;
-  std::map<std::string, std::string> strings_, shapes_;
+  std::map<std::string, std::string> strings_, shapes_, counts_;
   std::vector<std::string> open_values_;
 };
 

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "records/package/catalog.h"
+#include "src/graph/open/positions.h"
 #include "src/graph/open/sequence.h"
 #include "src/graph/open/size_range.h"
 #include "src/target/cpu.h"
@@ -38,6 +39,8 @@ struct OpenDimension {
   SizeRange range;
   /// Set if the entries are the positions of a sequence, which attention joins.
   std::shared_ptr<const SequenceNetwork> sequence;
+  /// Set if the entries are positions of an image or a signal, which windows read.
+  std::shared_ptr<const PositionNetwork> positions;
   std::map<std::string, std::size_t> axes;  ///< of values that have it: its number, by name
 };
 
@@ -96,6 +99,11 @@ struct CompileOptions {
 /// independent.
 inline const SequenceNetwork* SequenceOf(const CompileOptions& options) {
   return options.open ? options.open->sequence.get() : nullptr;
+}
+
+/// Returns the network over positions that windows read; null if there are none.
+inline const PositionNetwork* PositionsOf(const CompileOptions& options) {
+  return options.open ? options.open->positions.get() : nullptr;
 }
 
 /// Returns the names of the constants with elements for each position of an open sequence.

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "src/base/math.h"
+#include "src/compiler/plan/open_positions.h"
 #include "src/compiler/plan/open_program.h"
 #include "src/compiler/plan/plan.h"
 #include "src/templates/attention_schedule.h"
@@ -242,6 +243,7 @@ class OpenPlanner {
 }  // namespace
 
 Status MakeOpenPlan(Plan& plan, const CompileOptions& options) {
+  if (PositionsOf(options) != nullptr) return MakePositionPlan(plan, options);
   return OpenPlanner(plan, options).Run();
 }
 

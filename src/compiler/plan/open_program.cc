@@ -89,28 +89,38 @@ Result<Program> OpenProgram(const Program& block, const OpenLoop& loop) {
 
   Program open = block;
   open.parameters.insert(open.parameters.begin(), size);
-  const Stmt body = StripBlock(AccessMover(std::move(extents), first).Move(block.body));
+  BlockLoop blocks_of;
+  blocks_of.number = number;
+  blocks_of.count = blocks;
+  blocks_of.most = most_blocks;
+  blocks_of.parallel = loop.parallel;
+  blocks_of.blocks_innermost = loop.blocks_innermost;
+  open.body = LoopOverBlocks(
+      AccessMover(std::move(extents), first).Move(block.body), blocks_of,
+      [&](Stmt inside) { return MakeLet(first, begin, loop.most, std::move(inside)); });
+  return open;
+}
+
+Stmt LoopOverBlocks(const Stmt& block, const BlockLoop& loop,
+                    const std::function<Stmt(Stmt)>& around) {
+  const Stmt body = StripBlock(block);
   const bool splits = body->kind == StmtKind::kFor && body->extent > 1 && !body->value &&
                       (body->loop == LoopKind::kParallel || body->loop == LoopKind::kSerial);
   if (!splits) {
     const bool outer = loop.parallel && !ContainsParallelLoop(body);
-    open.body =
-        MakeOpenFor(number, blocks, most_blocks, outer ? LoopKind::kParallel : LoopKind::kSerial,
-                    MakeLet(first, begin, loop.most, body));
-    return open;
+    return MakeOpenFor(loop.number, loop.count, loop.most,
+                       outer ? LoopKind::kParallel : LoopKind::kSerial, around(body));
   }
   // One loop over the parts of all blocks, so that threads share them evenly.
   const Expr both = MakeVar("part");
   const Expr parts(body->extent);
-  const Expr part = loop.blocks_innermost ? FloorDiv(both, blocks) : FloorMod(both, parts);
-  const Expr of_block = loop.blocks_innermost ? FloorMod(both, blocks) : FloorDiv(both, parts);
-  Stmt inside = MakeLet(body->var, part, body->extent, body->body[0]);
-  inside = MakeLet(first, begin, loop.most, std::move(inside));
-  inside = MakeLet(number, of_block, most_blocks, std::move(inside));
-  open.body = MakeOpenFor(both, blocks * parts, most_blocks * body->extent,
-                          loop.parallel ? LoopKind::kParallel : body->loop, std::move(inside),
-                          body->attributes);
-  return open;
+  const Expr part = loop.blocks_innermost ? FloorDiv(both, loop.count) : FloorMod(both, parts);
+  const Expr of_block = loop.blocks_innermost ? FloorMod(both, loop.count) : FloorDiv(both, parts);
+  Stmt inside = around(MakeLet(body->var, part, body->extent, body->body[0]));
+  inside = MakeLet(loop.number, of_block, loop.most, std::move(inside));
+  return MakeOpenFor(both, loop.count * parts, loop.most * body->extent,
+                     loop.parallel ? LoopKind::kParallel : body->loop, std::move(inside),
+                     body->attributes);
 }
 
 }  // namespace tilewright

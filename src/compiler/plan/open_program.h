@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "src/base/status.h"
@@ -28,5 +29,17 @@ struct OpenLoop {
 /// Errors: kUnsupported for a kernel that calls a library, and for a tensor whose outermost
 /// dimension has no whole number of elements for each entry.
 Result<Program> OpenProgram(const Program& block, const OpenLoop& loop);
+
+/// Loop over the blocks of a kernel.
+struct BlockLoop {
+  Expr number;                                      ///< variable of a block
+  Expr count;                                       ///< of blocks, at least 1
+  std::int64_t most = 1;                            ///< blocks
+  bool parallel = false, blocks_innermost = false;  ///< as OpenLoop has them
+};
+/// Puts a loop around the code of block `loop.number`. If that is a loop over parts, it becomes one
+/// loop over the parts of all blocks. around: adds variables around the code of a part or a block.
+Stmt LoopOverBlocks(const Stmt& block, const BlockLoop& loop,
+                    const std::function<Stmt(Stmt)>& around);
 
 }  // namespace tilewright

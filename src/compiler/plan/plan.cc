@@ -180,7 +180,8 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
     };
     // Layers of a few rows are chosen for blocks of entries, whose kernels share the weight.
     std::optional<BlockChoice> chosen;
-    if (options_.open) chosen = ChooseBlocks(workload, group.epilogue, plain_weight, options_);
+    if (options_.open && PositionsOf(options_) == nullptr)
+      chosen = ChooseBlocks(workload, group.epilogue, plain_weight, options_);
     if (!chosen) {
       TW_ASSIGN_OR_RETURN(auto choice, ChooseKernel(workload, group.epilogue, plain_weight,
                                                     layout_seconds, options_, option));

@@ -12,6 +12,7 @@
 #include "src/compiler/options/options.h"
 #include "src/compiler/options/report.h"
 #include "src/compiler/plan/physical_layout.h"
+#include "src/compiler/plan/position_program.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/partition/partition.h"
 #include "src/ir/stmt.h"
@@ -102,6 +103,8 @@ struct OpenStep {
   bool has_entries = false;          ///< its result
   bool takes_count = false;          ///< the number of entries is the first argument of the kernels
   std::int64_t bytes_of_entry = 0;   ///< part of the step's bytes that each entry has
+  /// Of a result with positions, which are its entries.
+  std::optional<PositionRows> rows = {};
 };
 /// A plan for one entry as a plan for any number of entries.
 struct OpenPlan {
@@ -113,6 +116,8 @@ struct OpenPlan {
   std::int64_t padded_to = 1;
   /// Kernels may be given tensors in the arena as if they had this many entries.
   std::int64_t least_room = 1;
+  /// Entries are positions: every tensor in the arena has room for the most of them, at one offset.
+  bool fixed_arena = false;
 };
 
 /// A model as kernels, memory and a list of steps: the input of code generation.
@@ -134,7 +139,7 @@ struct Plan {
 
   /// Returns the bytes of the arena for the largest size.
   std::int64_t MostArenaBytes() const {
-    if (!open) return arena_bytes;
+    if (!open || open->fixed_arena) return arena_bytes;
     return arena_bytes * std::max(RoundUp(open->range.most, open->padded_to), open->least_room);
   }
 

@@ -164,7 +164,7 @@ Result<int> PlanBuilder::AddTransform(int node, const Stored& from, const Physic
   TW_ASSIGN_OR_RETURN(auto from_shape, MemoryShape(type, from.layouts));
   TW_ASSIGN_OR_RETURN(auto to_shape, MemoryShape(type, to));
   TensorType input{from_shape, type.dtype};
-  JoinImage(op, input.shape);
+  if (PositionsOf(options_) == nullptr) JoinImage(op, input.shape);
   TW_ASSIGN_OR_RETURN(auto compute, DefineOperator(op, std::span(&input, 1)));
   TW_ASSIGN_OR_RETURN(auto schedule, FixedSchedule(std::move(compute), options_.target));
   TW_ASSIGN_OR_RETURN(auto program, Lower(schedule, "kernel"));

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "src/base/clock.h"
 #include "src/base/memory.h"
@@ -53,7 +54,9 @@ std::int32_t Observe(void* context, std::int64_t step, const void* result, doubl
   auto* observation = static_cast<ObserveContext*>(context);
   const auto index = static_cast<std::size_t>(step);
   const ModelOperator& op = (*observation->operators)[index];
-  auto tensor = ToLogical(op.result.type, {op.logical_layout, op.layout}, result);
+  std::vector<std::byte> copy;
+  auto tensor =
+      ToLogical(op.result.type, {op.logical_layout, op.layout}, CompactResult(op, result, copy));
   observation->status =
       tensor.ok() ? (*observation->observe)(index, *std::move(tensor)) : tensor.status();
   return observation->status.ok() ? 0 : ModelLibrary::kStopped;  // kernels return other codes
@@ -109,6 +112,20 @@ Result<ModelLibrary> ModelLibrary::Open(const std::string& path, int set) {
   return model;
 }
 
+const void* CompactResult(const ModelOperator& op, const void* result,
+                          std::vector<std::byte>& copy) {
+  if (op.open_rows == nullptr) return result;
+  const auto rows = static_cast<std::size_t>(op.open_rows->rows);
+  const std::size_t bytes = static_cast<std::size_t>(op.result_bytes) / rows;
+  copy.resize(rows * bytes);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t at = row * static_cast<std::size_t>(op.open_rows->row_bytes) +
+                           static_cast<std::size_t>(op.open_rows->begin_bytes);
+    std::memcpy(copy.data() + row * bytes, static_cast<const std::byte*>(result) + at, bytes);
+  }
+  return copy.data();
+}
+
 std::string ModelOperator::Description() const {
   if (winograd_tile == 0) return op;
   return fmt::format("{}, Winograd {}x{}", op, winograd_tile, winograd_tile);
@@ -147,6 +164,10 @@ Status ModelLibrary::LoadTables() {
     operators_.back().bfloat16 = (step.flags & 2) != 0;
     operators_.back().winograd_tile = step.flags >> 8 & 0xff;
     operators_.back().winograd_kernel = step.flags >> 16 & 0xff;
+    operators_.back().result_bytes = step.result_bytes;
+    if (open_dimension() != nullptr && open_dimension()->open_steps[i].count != nullptr) {
+      operators_.back().open_rows = &open_dimension()->open_steps[i];
+    }
   }
   return Status();
 }

@@ -41,6 +41,9 @@ struct ModelOperator {
   std::string kernel = {};           ///< symbol, if known
   std::int64_t winograd_tile = 0;    ///< as KernelLayouts has it
   std::int64_t winograd_kernel = 0;  ///< rows of the convolution's kernel, with tiles; 0: unknown
+  std::int64_t result_bytes = 0;     ///< in memory, without room between rows; of a library
+  /// Of a result with open positions, whose rows are apart in memory; else null.
+  const TwOpenStep* open_rows = nullptr;
 
   /// Returns the products that its kernel computes for each of `macs` (see WinogradProductShare),
   /// in the time that one of float32 takes.
@@ -48,6 +51,11 @@ struct ModelOperator {
   /// Returns `op`, with the algorithm if the operator does not imply it.
   std::string Description() const;
 };
+
+/// Returns the result of an operator in memory, with its rows one after the other. result: where
+/// the library has it. copy: gets the elements if they are elsewhere.
+const void* CompactResult(const ModelOperator& op, const void* result,
+                          std::vector<std::byte>& copy);
 
 /// Network in a runnable form: a library, or the steps of a plan (plan_run.h).
 class RunnableNetwork {

@@ -27,9 +27,6 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-// Sizes that are read to learn what depends on the dimension.
-constexpr std::int64_t kProbedSizes[] = {2, 3, 5};
-
 /// Dimension of a tensor that grows with the number of entries.
 struct EntryAxis {
   std::size_t axis = 0;

@@ -14,6 +14,9 @@
 
 namespace tilewright {
 
+/// Sizes that are read to learn what depends on the dimension.
+inline constexpr std::int64_t kProbedSizes[] = {2, 3, 5};
+
 /// Reads a model file with one size of the dimension that is to stay open.
 using ReadAtSize = std::function<Result<Graph>(std::int64_t size)>;
 

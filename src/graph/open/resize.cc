@@ -173,7 +173,9 @@ bool SameConstant(const Graph& graph, const Graph& larger, int id) {
 }  // namespace
 
 void NameRange(const SizeRange& range, Graph& entry) {
-  std::erase(entry.binding_options, "--dim " + range.name + "=1");
+  std::erase_if(entry.binding_options, [&](const std::string& option) {
+    return option.starts_with("--dim " + range.name + "=");
+  });
   entry.binding_options.push_back("--dim " + range.ToString());
 }
 

@@ -32,7 +32,7 @@ Result<Graph> Resized(const SizedGraphs& graphs, std::int64_t size, std::int64_t
 /// which they differ: operators, attributes, types, operands and contents of constants.
 Status CheckResized(const SizedGraphs& graphs, std::int64_t size, const Graph& read);
 
-/// Replaces the size 1 with the range in the binding options of a network that was read with it.
+/// Replaces the size with the range in the binding options of a network that was read with it.
 void NameRange(const SizeRange& range, Graph& entry);
 
 /// Returns `status` as the end of a sentence about a value: "--dim seq=1..8: node 3 …; give one

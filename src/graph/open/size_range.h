@@ -17,8 +17,10 @@ struct SizeRange {
   std::string ToString() const;
 };
 
-/// Largest size of a range: a library has a table of a byte for each size.
-inline constexpr std::int64_t kMaxOpenSize = 65536;
+/// Largest size of a range.
+inline constexpr std::int64_t kMaxOpenSize = std::int64_t{1} << 20;
+/// Largest number of entries: a library has a table of a byte for each.
+inline constexpr std::int64_t kMaxEntries = 65536;
 
 /// Parses an argument of `--dim` if it states a range, as in "batch=1..64"; none for other texts.
 /// Errors: kInvalidArgument as "--dim TEXT: reason, expected ...".
