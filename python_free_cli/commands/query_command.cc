@@ -73,7 +73,7 @@ class QueryCommand final : public Command {
     sources_.Declare(app, "near");
     float_error_.Declare(app);
     target_.DeclareWithResiduals(app);
-    model_.Declare(app);
+    model_.Declare(app, /*with_ranges=*/true);
     app.add_option("--environment", environment_,
                    "Where a program of yours runs, as in tune --environment");
     app.add_flag("--front", front_, "Print the Pareto front instead of the best record");
@@ -178,6 +178,7 @@ class QueryCommand final : public Command {
     if (!given("--records") && !job.records.empty()) sources_.stores = {job.records};
     if (!given("--shape")) model_.bindings.shapes = job.shape;
     if (!given("--dim")) model_.bindings.dims = job.dim;
+    if (!given("--sizes")) model_.sizes = job.sizes;
     if (!given("--value")) model_.bindings.values = job.value;
     if (!given("--requantize")) model_.requantize = job.requantize;
     if (!given("--precision")) model_.precision = job.precision;
@@ -397,7 +398,7 @@ class QueryCommand final : public Command {
       TW_ASSIGN_OR_RETURN(
           tasks, session::TasksOfShapeVariants(sources, target, !target_.no_fuse_residuals));
     }
-    if (range_) session::UseBlocks(*range_, tasks);
+    if (range_) session::UseRange(*range_, tasks);
     if (DeviceTraitsOf(target).has_host_fallback && tasks.size() > 1)
       session::AssignToHost(templates(), tasks, PrintNote);
     return session::QuestionsOf(tasks);

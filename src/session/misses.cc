@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <utility>
 
 #include "src/base/format_printable.h"
+#include "src/session/tasks.h"
 #include "src/session/text_table.h"
 
 namespace tilewright::session {
@@ -76,6 +78,28 @@ std::string MissReasonText(AnswerLevel level, const records::MissCause& cause) {
       return records::MissText(cause);
   }
   return {};
+}
+
+std::string FileToTune(const std::vector<OperatorReport>& operators,
+                       std::span<const ModelSource> sources, const Target& target,
+                       const std::optional<SizeRange>& range) {
+  const std::string& file = sources.front().path;
+  std::set<std::string> untuned;
+  for (const OperatorReport& op : operators) {
+    const bool hit = op.answer == records::AnswerLevel::kHit;
+    if (!op.workload_key.empty() && !hit) untuned.insert(op.workload_key);
+  }
+  if (untuned.size() != 1 || sources.size() != 1) return file;
+  const auto tasks = TasksOfFile(sources.front(), target);
+  if (!tasks.ok() || tasks->size() < 2) return file;
+  for (std::size_t i = 0; i < tasks->size(); ++i) {
+    std::vector<search::TuneTask> own = {(*tasks)[i]};
+    if (range) UseRange(*range, own);
+    for (const search::TuneTask& task : own) {
+      if (task.task.workload.Key() == *untuned.begin()) return fmt::format("{}#{}", file, i);
+    }
+  }
+  return file;
 }
 
 void NoteMisses(const std::vector<OperatorReport>& operators, const MissNote& text,

@@ -193,10 +193,39 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
   return tasks;
 }
 
-void UseBlocks(const SizeRange& range, std::vector<search::TuneTask>& tasks) {
-  for (search::TuneTask& task : tasks) {
-    task.task.workload = BlockWorkload(std::move(task.task.workload), range);
+void UseRange(const SizeRange& range, std::vector<search::TuneTask>& tasks) {
+  const std::vector<WeighedSize> sizes = SizesToTune(range);
+  std::vector<search::TuneTask> all;
+  for (const search::TuneTask& task : tasks) {
+    const std::vector<Workload> workloads = RangeWorkloads(task.task.workload, range);
+    const bool of_sizes =
+        workloads.size() == sizes.size() && workloads != std::vector{task.task.workload};
+    for (std::size_t i = 0; i < workloads.size(); ++i) {
+      const auto known = std::ranges::find_if(all, [&](const search::TuneTask& other) {
+        return other.task.workload == workloads[i] && other.epilogue == task.epilogue;
+      });
+      if (known != all.end()) {
+        known->occurrences += task.occurrences;
+        continue;
+      }
+      all.push_back(task);
+      all.back().task.workload = workloads[i];
+      if (of_sizes) all.back().weight = sizes[i].weight;
+    }
   }
+  tasks = std::move(all);
+}
+
+std::vector<ExtractedTask> TasksOfRange(const SizeRange& range,
+                                        std::span<const ExtractedTask> tasks) {
+  std::vector<ExtractedTask> all;
+  for (const ExtractedTask& task : tasks) {
+    for (Workload& workload : RangeWorkloads(task.workload, range)) {
+      all.push_back(task);
+      all.back().workload = std::move(workload);
+    }
+  }
+  return all;
 }
 
 void AssignToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks,

@@ -9,6 +9,7 @@
 #include "src/base/status.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/open/size_range.h"
+#include "src/graph/partition/tasks.h"
 #include "src/session/notes.h"
 #include "src/space/config.h"
 #include "src/target/target.h"
@@ -48,9 +49,13 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
                                                        const Target& target, double min_share,
                                                        std::vector<double>* shares = nullptr);
 
-/// Replaces the workloads of tasks of one entry by BlockWorkload's
-/// (src/compiler/plan/block_kernels.h).
-void UseBlocks(const SizeRange& range, std::vector<search::TuneTask>& tasks);
+/// Replaces the tasks of one entry by those of a range of sizes: for each of RangeWorkloads
+/// (src/compiler/plan/block_kernels.h) one, each once, with its weight (SizesToTune).
+void UseRange(const SizeRange& range, std::vector<search::TuneTask>& tasks);
+
+/// Returns the tasks of a range of sizes, as UseRange has them. tasks: of one entry.
+std::vector<ExtractedTask> TasksOfRange(const SizeRange& range,
+                                        std::span<const ExtractedTask> tasks);
 
 /// Removes the tasks that no VTA template serves and that the host therefore computes, with a note
 /// for each.

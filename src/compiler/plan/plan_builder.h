@@ -53,7 +53,8 @@ class PlanBuilder {
   struct AnchorChoice {
     KernelChoice choice;
     int kernel = -1;
-    std::vector<BlockKernel> blocks;  // of an open dimension
+    std::vector<BlockKernel> blocks;         // of an open dimension
+    std::vector<std::uint8_t> block_choice;  // as KernelStep has it
   };
 
   // Groups (plan.cc).
