@@ -211,12 +211,16 @@ class BlockChooser {
     const double lanes = features.ok() ? features->float_lanes() : 4;
     std::vector<TileTime> times;
     std::vector<const KernelLayouts*> forms;
+    std::vector<std::pair<int, const TemplateEntry*>> families;
     for (const BlockCandidate& candidate : candidates_) {
       TileTime time;
       const auto known = std::ranges::find_if(
           forms, [&](const KernelLayouts* form) { return *form == candidate.layouts; });
       time.weight = static_cast<int>(known - forms.begin());
       if (known == forms.end()) forms.push_back(&candidate.layouts);
+      const std::pair family(time.weight, candidate.tile.entry);
+      time.family = static_cast<int>(std::ranges::find(families, family) - families.begin());
+      if (time.family == std::ssize(families)) families.push_back(family);
       time.rows = candidate.tile.rows;
       time.vectors = static_cast<double>(candidate.tile.columns) / lanes;
       time.measured_rows = std::max<std::int64_t>(1, candidate.measured_rows);

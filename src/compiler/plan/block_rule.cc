@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kWorthATile = 0.005;  // of the time
 constexpr double kBesideFastest = 1.02;
+constexpr double kSlowerPerDoubling = 0.002;  // far from the measured rows
 
 /// Cycles of a step of the reduction in a tile, with two products and two loads a cycle.
 double TileCycles(std::int64_t rows, double vectors) {
@@ -25,62 +26,99 @@ double TileCycles(std::int64_t rows, double vectors) {
   return std::max({kLatency, count * vectors / kPerCycle, (count + vectors) / kPerCycle});
 }
 
-/// Predicts the times of the tiles of one packed form.
-class TimesOfForm {
+using TimesByRows = std::map<std::int64_t, double>;
+
+double LogOf(std::int64_t n) { return std::log2(static_cast<double>(n)); }
+
+/// Times of blocks of one template with one packed form.
+class TimesOfFamily {
  public:
-  /// fastest: of all forms, by rows.
-  TimesOfForm(std::span<const TileTime> tiles, int weight,
-              const std::map<std::int64_t, double>& fastest) {
-    const TileTime* any = nullptr;
+  /// fastest: of all forms, by rows of the layer.
+  TimesOfFamily(std::span<const TileTime> tiles, int family, const TimesByRows& fastest) {
     for (const TileTime& tile : tiles) {
-      if (tile.weight != weight) continue;
-      if (any == nullptr) any = &tile;
-      const double unit = tile.seconds / BlockCost(tile, tile.measured_rows, 1);
-      const auto [known, added] = measured_.emplace(tile.measured_rows, unit);
-      if (!added) known->second = std::min(known->second, unit);
+      if (tile.family != family) continue;
+      vectors_ = tile.vectors;
+      const double seconds = SecondsOfBlock(tile);
+      const auto [known, added] = blocks_[tile.measured_rows].emplace(tile.rows, seconds);
+      if (!added) known->second = std::min(known->second, seconds);
     }
     for (const auto& [rows, seconds] : fastest) {
-      if (measured_.contains(rows)) continue;
-      const double least = kBesideFastest * seconds / BlockCost(*any, rows, 1);
-      units_.emplace(rows, std::max(least, At(measured_, rows)));
+      if (blocks_.contains(rows)) continue;
+      // As much slower as at the nearest rows that were measured.
+      const auto& [near, of_near] = *Nearest(blocks_, rows);
+      for (const auto& [tile_rows, block] : of_near) {
+        const double slower =
+            block * static_cast<double>(CeilDiv(near, tile_rows)) / fastest.at(near);
+        const double least = std::max(kBesideFastest, slower) * seconds;
+        filled_[rows].emplace(std::min(tile_rows, rows),
+                              least / static_cast<double>(CeilDiv(rows, tile_rows)));
+      }
     }
-    units_.insert(measured_.begin(), measured_.end());
+    for (const auto& [rows, of_rows] : blocks_) filled_.emplace(rows, of_rows);
   }
 
+  /// Returns the seconds of a layer with `size` entries in blocks of at most `tile` rows.
   double Seconds(const TileTime& tile, std::int64_t size, std::int64_t rows_of_entry) const {
-    const double own = tile.seconds / BlockCost(tile, tile.measured_rows, 1);
-    const double quality = own / measured_.at(tile.measured_rows);
-    return quality * At(units_, size * rows_of_entry) * BlockCost(tile, size, rows_of_entry);
+    const std::int64_t most = std::max<std::int64_t>(1, tile.rows / rows_of_entry);
+    const std::int64_t blocks = CeilDiv(size, most), each = size / blocks, more = size % blocks;
+    const std::int64_t rows = size * rows_of_entry;
+    double seconds = static_cast<double>(blocks - more) * Block(each * rows_of_entry, rows);
+    if (more > 0) seconds += static_cast<double>(more) * Block((each + 1) * rows_of_entry, rows);
+    const double own = SecondsOfBlock(tile) / blocks_.at(tile.measured_rows).at(tile.rows);
+    return own * seconds *
+           (1 + kSlowerPerDoubling * std::abs(LogOf(rows) - LogOf(tile.measured_rows)));
   }
 
  private:
-  /// Returns the value between those of the nearest numbers of rows.
-  static double At(const std::map<std::int64_t, double>& units, std::int64_t rows) {
-    const auto after = units.lower_bound(rows);
-    if (after == units.end()) return std::prev(after)->second;
-    if (after == units.begin() || after->first == rows) return after->second;
-    const auto before = std::prev(after);
-    const auto log_of = [](std::int64_t n) { return std::log(static_cast<double>(n)); };
-    const double share =
-        (log_of(rows) - log_of(before->first)) / (log_of(after->first) - log_of(before->first));
-    return before->second + share * (after->second - before->second);
+  static double SecondsOfBlock(const TileTime& tile) {
+    return tile.seconds / static_cast<double>(CeilDiv(tile.measured_rows, tile.rows));
   }
 
-  std::map<std::int64_t, double> measured_, units_;  // seconds of a unit of BlockCost, by rows
+  template <typename Map>
+  static typename Map::const_iterator Nearest(const Map& map, std::int64_t rows) {
+    const auto after = map.lower_bound(rows);
+    if (after == map.end()) return std::prev(after);
+    if (after == map.begin()) return after;
+    const auto before = std::prev(after);
+    return LogOf(rows) - LogOf(before->first) < LogOf(after->first) - LogOf(rows) ? before : after;
+  }
+
+  /// Returns the seconds of a block where the layer has one of the measured numbers of rows.
+  double BlockAt(const TimesByRows& measured, std::int64_t block_rows) const {
+    const auto near = Nearest(measured, block_rows);
+    return near->second * TileCycles(block_rows, vectors_) / TileCycles(near->first, vectors_);
+  }
+
+  /// Returns the seconds of a block of a layer with `rows` rows.
+  double Block(std::int64_t block_rows, std::int64_t rows) const {
+    const auto after = filled_.lower_bound(rows);
+    if (after == filled_.end()) return BlockAt(std::prev(after)->second, block_rows);
+    if (after == filled_.begin() || after->first == rows) return BlockAt(after->second, block_rows);
+    const auto before = std::prev(after);
+    const double share =
+        (LogOf(rows) - LogOf(before->first)) / (LogOf(after->first) - LogOf(before->first));
+    return (1 - share) * BlockAt(before->second, block_rows) +
+           share * BlockAt(after->second, block_rows);
+  }
+
+  double vectors_ = 1;
+  /// Seconds of a block, by rows of the layer and of the block: measured, and of all rows.
+  std::map<std::int64_t, TimesByRows> blocks_, filled_;
 };
 
 /// Chooser of the tiles of one packed form, one after the other.
 class FormChooser {
  public:
   FormChooser(std::span<const TileTime> tiles, int weight, const SizeRange& range,
-              std::int64_t rows_of_entry, const std::map<std::int64_t, double>& fastest)
+              std::int64_t rows_of_entry, const TimesByRows& fastest)
       : tiles_(tiles),
-        times_(tiles, weight, fastest),
         sizes_(DecidingSizes(range)),
         rows_of_entry_(rows_of_entry),
         sums_(!range.counts.empty()) {
     for (std::size_t i = 0; i < tiles.size(); ++i) {
-      if (tiles[i].weight == weight) own_.push_back(i);
+      if (tiles[i].weight != weight) continue;
+      own_.push_back(i);
+      times_.try_emplace(tiles[i].family, tiles, tiles[i].family, fastest);
     }
   }
 
@@ -112,7 +150,7 @@ class FormChooser {
       std::size_t best = 0;
       double least = std::numeric_limits<double>::infinity();
       for (std::size_t i = 0; i < rule.tiles.size(); ++i) {
-        const double seconds = times_.Seconds(tiles_[rule.tiles[i]], size, rows_of_entry_);
+        const double seconds = SecondsOf(rule.tiles[i], size);
         if (seconds < least) best = i, least = seconds;
       }
       rule.choice.push_back(static_cast<std::uint8_t>(best));
@@ -121,11 +159,14 @@ class FormChooser {
   }
 
  private:
+  double SecondsOf(std::size_t tile, std::int64_t size) const {
+    return times_.at(tiles_[tile].family).Seconds(tiles_[tile], size, rows_of_entry_);
+  }
+
   /// Returns the least times if this tile is chosen, too.
   std::vector<double> With(std::size_t tile, std::vector<double> least) const {
     for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      const double seconds = times_.Seconds(tiles_[tile], sizes_[i].size, rows_of_entry_);
-      least[i] = std::min(least[i], seconds);
+      least[i] = std::min(least[i], SecondsOf(tile, sizes_[i].size));
     }
     return least;
   }
@@ -140,7 +181,7 @@ class FormChooser {
   }
 
   std::span<const TileTime> tiles_;
-  TimesOfForm times_;
+  std::map<int, TimesOfFamily> times_;
   std::vector<WeighedSize> sizes_;
   std::int64_t rows_of_entry_;
   bool sums_;
@@ -151,19 +192,9 @@ class FormChooser {
 
 }  // namespace
 
-double BlockCost(const TileTime& tile, std::int64_t entries, std::int64_t rows_of_entry) {
-  const std::int64_t most = std::max<std::int64_t>(1, tile.rows / rows_of_entry);
-  const std::int64_t blocks = CeilDiv(entries, most);
-  const std::int64_t each = entries / blocks, more = entries % blocks;
-  const double cycles =
-      static_cast<double>(more) * TileCycles((each + 1) * rows_of_entry, tile.vectors) +
-      static_cast<double>(blocks - more) * TileCycles(each * rows_of_entry, tile.vectors);
-  return cycles / tile.vectors;
-}
-
 BlockRule ChooseTiles(std::span<const TileTime> tiles, const SizeRange& range,
                       std::int64_t rows_of_entry) {
-  std::map<std::int64_t, double> fastest;
+  TimesByRows fastest;
   std::set<int> forms;
   for (const TileTime& tile : tiles) {
     forms.insert(tile.weight);

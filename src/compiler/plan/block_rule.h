@@ -12,6 +12,7 @@ namespace tilewright {
 /// Register tile of a dense layer with one measured time, for ChooseTiles.
 struct TileTime {
   int weight = 0;                  ///< number of its packed form of the weight
+  int family = 0;                  ///< number of its form and template
   std::int64_t rows = 1;           ///< of the tile
   double vectors = 1;              ///< of columns of the tile
   std::int64_t measured_rows = 1;  ///< of the layer when it was measured
@@ -30,14 +31,12 @@ struct BlockRule {
 /// Largest number of tiles of a layer in one library.
 inline constexpr std::size_t kMaxTiles = 4;
 
-/// Returns the relative time of `rows` rows in blocks that share `entries` entries evenly. A block
-/// of few rows waits for its sums or for loads instead of computing products.
-double BlockCost(const TileTime& tile, std::int64_t entries, std::int64_t rows_of_entry);
-
-/// Chooses tiles of one packed form, and a tile for each size, by predicted time. The prediction
-/// takes the time for each unit of BlockCost from the measurements of this form, linear in the
-/// logarithm of the rows between two of them. No form is assumed to be faster than the fastest at a
-/// number of rows where only others were measured.
+/// Chooses tiles of one packed form, and a tile for each size, by predicted time. A layer takes the
+/// sum of its blocks. The time of a block of a number of rows is that of a tile with as many, from
+/// the measurements of the template with this form: with the layer's rows linear in their logarithm
+/// between two measured numbers, with the tile's rows by the cycles of the nearest measured tile.
+/// No form is assumed to be faster than the fastest at a number of rows where only others were
+/// measured. A tile counts as slightly slower far from the rows that it was measured with.
 ///
 /// With counts (SizeRange::counts), the sum of the times of all runs is minimized. Without, the
 /// mean of the logarithm of the time, in which each factor of two in size has the same weight.
