@@ -16,7 +16,8 @@ struct ModelArguments : session::ModelOptions {
   CLI::Option* requantize_option = nullptr;
   CLI::Option* precision_option = nullptr;
 
-  void Declare(CLI::App& app);
+  /// with_ranges: also `--sizes`.
+  void Declare(CLI::App& app, bool with_ranges = false);
 };
 
 }  // namespace tilewright::cli

@@ -60,6 +60,7 @@ constexpr auto kRows = std::to_array<OptionRow>({
 
     {"shape", "NAME=SHAPE", kModel},
     {"dim", "NAME=SIZE", kModel},
+    {"sizes", "FILE", kModel},
     {"value", "NAME=VALUE", kModel},
     {"requantize", "", kModel},
     {"precision", "", kModel},

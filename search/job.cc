@@ -54,13 +54,13 @@ constexpr std::string_view kInput = "input";
 constexpr std::string_view kEnvironment = "environment";
 constexpr double kMinBrokerTimeout = 10;
 // Keys that ToJson writes only if they differ from the default, for older programs.
-constexpr std::array<std::string_view, 19> kLate = {
-    kRequantize,    kPrecision, kFloatError,  kFleet,        kFleetClass, kPriority, kShare,
-    kBrokerTimeout, kDeadline,  "space",      "command",     "build",     "check",   "name",
-    "shell",        kInput,     "time_limit", "build_limit", kEnvironment};
+constexpr std::array<std::string_view, 20> kLate = {
+    kRequantize,    kPrecision, kFloatError,  kFleet,        kFleetClass,  kPriority, kShare,
+    kBrokerTimeout, kDeadline,  "space",      "command",     "build",      "check",   "name",
+    "shell",        kInput,     "time_limit", "build_limit", kEnvironment, "sizes"};
 
-const std::array<Field, 39>& Fields() {
-  static const std::array<Field, 39> kFields = {{
+const std::array<Field, 40>& Fields() {
+  static const std::array<Field, 40> kFields = {{
       {"graph", &JobSettings::graph},
       {"target", &JobSettings::target},
       {"threads", &JobSettings::threads, 1, 1024},
@@ -72,6 +72,7 @@ const std::array<Field, 39>& Fields() {
       {kBrokerTimeout, &JobSettings::broker_timeout_seconds, kMinBrokerTimeout, kMaxSeconds},
       {"shape", &JobSettings::shape},
       {"dim", &JobSettings::dim},
+      {"sizes", &JobSettings::sizes},
       {"value", &JobSettings::value},
       {kRequantize, &JobSettings::requantize},
       {kPrecision, &JobSettings::precision},

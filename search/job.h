@@ -29,6 +29,7 @@ struct JobSettings {
   // How to read the model file (docs/graphs.md#open-sizes-and-values).
   std::vector<std::string> shape;  ///< "x=1x3x320x320"
   std::vector<std::string> dim;    ///< "height=320"
+  std::string sizes;               ///< file of observed sizes of a range: lines "size,count"
   std::vector<std::string> value;  ///< "sr=16000"
   std::string requantize = "float";
   std::string precision = "model";

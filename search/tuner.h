@@ -31,6 +31,8 @@ struct TuneTask {
   /// Name of the task of an expression file, by the file and its result; empty for other tasks,
   /// which are named by their workloads. Only for display.
   std::string name = {};
+  /// Share of the runs that have this task, at most 1: a task of one size of a range.
+  double weight = 1;
 };
 
 /// Observer of a job. Called on the thread that called Tune. Arguments are valid only during the

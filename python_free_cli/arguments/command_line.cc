@@ -31,9 +31,10 @@ std::string CommandLine(const CLI::App& app, const std::string& verb, const std:
 }
 
 std::string TuneCommandLine(const CLI::App& app, const std::string& file, const Target& target) {
-  constexpr std::array<std::string_view, 12> kOptions = {
-      "--job",   "--target", "--threads", "--libs",       "--vta-config", "--no-fuse-residuals",
-      "--shape", "--dim",    "--value",   "--requantize", "--precision",  "--float-error"};
+  constexpr std::array<std::string_view, 13> kOptions = {
+      "--job",        "--target",    "--threads",    "--libs",  "--vta-config",
+      "--shape",      "--dim",       "--sizes",      "--value", "--no-fuse-residuals",
+      "--requantize", "--precision", "--float-error"};
   std::string line = CommandLine(app, "tune", file, kOptions);
   // The emulator (simt) measures nothing.
   const CLI::Option* device = app.get_option_no_throw("--device");

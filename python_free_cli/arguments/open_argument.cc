@@ -57,12 +57,12 @@ void OpenArgument::Take(search::JobSettings& settings) {
 }
 
 Result<OpenTask> OpenArgument::Load() const {
-  TW_RETURN_IF_ERROR(
-      RejectOptions(*app_,
-                    {"file", "--target", "--libs", "--vta-config", "--no-fuse-residuals",
-                     "--device", "--runner", "--threads", "--template", "--groups", "--shape",
-                     "--dim", "--value", "--requantize", "--precision", "--float-error", "--plan"},
-                    "--space tunes a program, not a model"));
+  TW_RETURN_IF_ERROR(RejectOptions(
+      *app_,
+      {"file", "--target", "--libs", "--vta-config", "--no-fuse-residuals", "--device", "--runner",
+       "--threads", "--template", "--groups", "--shape", "--dim", "--sizes", "--value",
+       "--requantize", "--precision", "--float-error", "--plan"},
+      "--space tunes a program, not a model"));
   auto task = session::LoadOpenTask(texts_);
   if (task.ok() && task->space.walks()) {
     PrintNote(

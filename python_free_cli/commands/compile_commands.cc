@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "python_free_cli/arguments/command_line.h"
@@ -33,6 +32,7 @@
 #include "src/optimize/stored_search.h"
 #include "src/report/machine_peaks.h"
 #include "src/report/networks/compiled.h"
+#include "src/report/networks/size_curve.h"
 #include "src/report/terminal/progress.h"
 #include "src/session/compare/network_progress.h"
 #include "src/session/format.h"
@@ -40,6 +40,7 @@
 #include "src/session/imported/times.h"
 #include "src/session/misses.h"
 #include "src/session/model.h"
+#include "src/session/open/open_sizes.h"
 #include "src/session/session.h"
 #include "src/session/tasks.h"
 #include "src/target/device.h"
@@ -90,7 +91,7 @@ class CompileCommand final : public Command {
     target_.Declare(app);
     fuse_.Declare(app);
     device_.Declare(app);
-    model_.Declare(app);
+    model_.Declare(app, /*with_ranges=*/true);
     app.add_option("--name", name_, "Prefix of the C functions (default: from the file name)");
     app.add_option("--on-miss", on_miss_,
                    "Action for operators without a record: warn, or fail with exit code 1")
@@ -146,7 +147,9 @@ class CompileCommand final : public Command {
           "(--shape, --dim) were given; compile them one by one, or leave the limit out");
     }
     TW_ASSIGN_OR_RETURN(const auto session, MakeSession(target));
-    TW_ASSIGN_OR_RETURN(auto order, session.Prepare(sources.front()));
+    auto prepared = session.Prepare(sources.front());
+    if (!prepared.ok()) return session::WithRanges(prepared.status(), model_, file_, target);
+    session::CompileRequest order = *std::move(prepared);
     const std::int64_t synthetic_constants = order.graph.synthetic_constants;
     const std::vector<std::string> binding_options = order.graph.binding_options;
     if (!formats.empty()) {
@@ -189,7 +192,8 @@ class CompileCommand final : public Command {
     session::NoteMisses(
         model->operators,
         {ShortTargetText(target),
-         TuneCommandHere(*app_, FileToTune(*model, sources, target, range), target)},
+         TuneCommandHere(*app_, session::FileToTune(model->operators, model_, sources, target, range),
+                         target)},
         PrintNote);
     if (sources_.rule == "own" && order.catalog != nullptr) {
       TW_RETURN_IF_ERROR(NoteImported(*model, target, *order.catalog));
@@ -222,25 +226,6 @@ class CompileCommand final : public Command {
   }
 
  private:
-  /// Returns FILE#N if only the task N of the file is untuned, else FILE.
-  std::string FileToTune(const CompiledModel& model, std::span<const ModelSource> sources,
-                         const Target& target, const std::optional<SizeRange>& range) const {
-    std::set<std::string> untuned;
-    for (const OperatorReport& op : model.operators) {
-      const bool hit = op.answer == records::AnswerLevel::kHit;
-      if (!op.workload_key.empty() && !hit) untuned.insert(op.workload_key);
-    }
-    if (untuned.size() != 1 || sources.size() != 1) return file_;
-    auto tasks = session::TasksOfFile(sources.front(), target);
-    if (!tasks.ok() || tasks->size() < 2) return file_;
-    if (range && !session::UseBlocks(model_, file_, *range, target, *tasks).ok()) return file_;
-    for (std::size_t i = 0; i < tasks->size(); ++i) {
-      if ((*tasks)[i].task.workload.Key() == *untuned.begin())
-        return fmt::format("{}#{}", file_, i);
-    }
-    return file_;
-  }
-
   /// Passes a note on imported records of operators without a record of their own.
   Status NoteImported(const CompiledModel& model, const Target& target,
                       records::Catalog& catalog) const {
@@ -400,7 +385,7 @@ class BenchCommand final : public Command {
   const char* summary() const override { return "Time the operators of a compiled model"; }
   const char* examples() const override {
     return "  tilewright bench resnet18.so\n  tilewright bench resnet18.so --threads 2 --seconds 5 "
-           "--json\n";
+           "--json\n  tilewright bench encoder.so --dim seq=1..512    # time over lengths\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("library", library_, "Library made by compile")->required();
@@ -420,12 +405,22 @@ class BenchCommand final : public Command {
 
  private:
   Result<int> RunHere(CheckProgress& progress) {
-    TW_ASSIGN_OR_RETURN(const auto source, model_.Source(library_));
+    TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange(library_));
+    TW_ASSIGN_OR_RETURN(const auto source, range ? model_.SourceAt(library_, *range, range->least)
+                                                 : model_.Source(library_));
     TW_ASSIGN_OR_RETURN(const auto set, session::VariantFor(source, PrintNote));
     TW_ASSIGN_OR_RETURN(auto model, device_.OpenLibrary(library_, threads_, set));
     TW_RETURN_IF_ERROR(session::SetSizes(source, model));
     session::NoteSyntheticConstants(library_, model.synthetic_constants(), PrintNote);
     TW_ASSIGN_OR_RETURN(auto inputs, inputs_.Make(model.inputs()));
+    if (range) {
+      TW_ASSIGN_OR_RETURN(const auto curve,
+                          report::BenchSizes(model, *range, seconds_, [this](const auto& values) {
+                            return inputs_.Make(values);
+                          }));
+      json_ ? PrintJson(report::SizeCurveJson(curve)) : WriteText(report::SizeCurveText(curve));
+      return kExitDone;
+    }
     BenchOptions options;
     options.seconds = seconds_;
     if (!model.on_gpu()) {

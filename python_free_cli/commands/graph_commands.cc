@@ -15,7 +15,6 @@
 #include "src/base/printable.h"
 #include "src/base/text/plural.h"
 #include "src/compiler/compile.h"
-#include "src/compiler/plan/block_kernels.h"
 #include "src/graph/ir/check_memory.h"
 #include "src/graph/ir/describe.h"
 #include "src/graph/ir/graph.h"
@@ -27,6 +26,7 @@
 #include "src/session/format.h"
 #include "src/session/model.h"
 #include "src/session/names.h"
+#include "src/session/open/open_sizes.h"
 #include "src/session/target.h"
 #include "src/session/tasks.h"
 #include "src/session/text_table.h"
@@ -71,18 +71,21 @@ class InspectCommand final : public Command {
   }
   Result<int> Run() override {
     TW_ASSIGN_OR_RETURN(const auto range, model_.TakeRange(file_));
-    TW_ASSIGN_OR_RETURN(const auto source, model_.Source(file_));
-    TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
+    auto symbols = session::OpenSymbolsOf(model_, file_);
+    TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(target_, 1, {}, {}, PrintNote));
+    auto loaded = session::LoadToInspect(model_, file_, symbols, /*all_sizes=*/check_);
+    if (!loaded.ok()) return session::WithRanges(loaded.status(), model_, file_, target);
+    Graph graph = *std::move(loaded);
     session::NoteImport(graph, PrintNote);
     if (range) NameRange(*range, graph);
+    if (check_) session::FindRanges(model_, file_, target, symbols);
     if (json_) {
-      PrintJsonText(DescribeGraphJson(graph));
+      PrintJsonText(session::GraphJson(graph, symbols));
     } else {
-      WriteText(DescribeGraph(graph));
+      WriteText(DescribeGraph(graph) + session::OpenSymbolsText(symbols));
     }
     if (!check_) return kExitDone;
-    TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(target_, 1, {}, {}, PrintNote));
-    if (range) TW_RETURN_IF_ERROR(CheckRange(graph, *range, target));
+    if (range) TW_RETURN_IF_ERROR(session::CheckRange(model_, file_, *range, target));
     TW_RETURN_IF_ERROR(CheckTaken(templates(), file_, std::move(graph), target));
     PrintErr("compile takes {} for {}{}\n", file_, ShortTargetText(target),
              range ? " with --dim " + range->ToString() : "");
@@ -90,23 +93,6 @@ class InspectCommand final : public Command {
   }
 
  private:
-  /// Checks that one library can have all sizes of the range. entry: read with size 1.
-  Status CheckRange(const Graph& entry, const SizeRange& range, const Target& target) const {
-    if (!DeviceTraitsOf(target).machine_code) {
-      return Unsupported("--dim " + range.ToString() + ": a range is for CPUs, expected one size");
-    }
-    const auto read = [&](std::int64_t size) -> Result<Graph> {
-      TW_ASSIGN_OR_RETURN(const auto source, model_.SourceAt(file_, range, size));
-      TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
-      SeedConstants(graph, SeedRule::kMissing);
-      return graph;
-    };
-    CompileOptions options;
-    options.target = target;
-    const auto open = FindOpenDimension(entry, read, range, options);
-    return open.ok() ? Status() : open.status().WithContext(file_);
-  }
-
   std::string file_;
   ModelArguments model_;
   std::string target_ = "native";
@@ -136,7 +122,7 @@ class TasksCommand final : public Command {
                  "List the groups of operators without an anchor instead, with their keys and "
                  "shares of the estimated time");
     app.add_flag("--json", json_, "Print JSON");
-    model_.Declare(app);
+    model_.Declare(app, /*with_ranges=*/true);
   }
   Result<int> Run() override {
     TW_ASSIGN_OR_RETURN(auto target, session::ParseTarget(target_, 1, vta_config_, {}, PrintNote));
@@ -153,11 +139,7 @@ class TasksCommand final : public Command {
     TW_RETURN_IF_ERROR(graph);
     TW_ASSIGN_OR_RETURN(auto tasks, ExtractTasks(*graph, rule));
     if (range) {
-      TW_ASSIGN_OR_RETURN(auto of_positions, session::PositionTasks(model_, file_, *range, target));
-      if (of_positions) tasks = *std::move(of_positions);
-      for (ExtractedTask& task : tasks) {
-        task.workload = BlockWorkload(std::move(task.workload), *range);
-      }
+      TW_ASSIGN_OR_RETURN(tasks, session::TasksOfRange(model_, file_, *range, target, tasks));
     }
     if (groups_) return PrintGroups(source, target);
     const Status taken = CheckTaken(templates(), file_, *std::move(graph), target);

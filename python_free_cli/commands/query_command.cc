@@ -73,7 +73,7 @@ class QueryCommand final : public Command {
     sources_.Declare(app, "near");
     float_error_.Declare(app);
     target_.DeclareWithResiduals(app);
-    model_.Declare(app);
+    model_.Declare(app, /*with_ranges=*/true);
     app.add_option("--environment", environment_,
                    "Where a program of yours runs, as in tune --environment");
     app.add_flag("--front", front_, "Print the Pareto front instead of the best record");
@@ -178,6 +178,7 @@ class QueryCommand final : public Command {
     if (!given("--records") && !job.records.empty()) sources_.stores = {job.records};
     if (!given("--shape")) model_.bindings.shapes = job.shape;
     if (!given("--dim")) model_.bindings.dims = job.dim;
+    if (!given("--sizes")) model_.sizes = job.sizes;
     if (!given("--value")) model_.bindings.values = job.value;
     if (!given("--requantize")) model_.requantize = job.requantize;
     if (!given("--precision")) model_.precision = job.precision;
@@ -398,7 +399,7 @@ class QueryCommand final : public Command {
           tasks, session::TasksOfShapeVariants(sources, target, !target_.no_fuse_residuals));
     }
     if (range_) {
-      TW_RETURN_IF_ERROR(session::UseBlocks(model_, task_, *range_, target, tasks));
+      TW_RETURN_IF_ERROR(session::UseRange(model_, task_, *range_, target, tasks));
     }
     if (DeviceTraitsOf(target).has_host_fallback && tasks.size() > 1)
       session::AssignToHost(templates(), tasks, PrintNote);

@@ -50,6 +50,7 @@
 #include "src/runtime/cpu_limit.h"
 #include "src/session/format.h"
 #include "src/session/names.h"
+#include "src/session/open/tile_trials.h"
 #include "src/session/open_task.h"
 #include "src/session/session.h"
 #include "src/session/target.h"
@@ -157,7 +158,7 @@ class TuneCommand final : public Command {
     app.add_flag("--groups", groups_,
                  "Also tune groups of operators without an anchor (pooling, normalization) that "
                  "take a relevant share of the time");
-    model_.Declare(app);
+    model_.Declare(app, /*with_ranges=*/true);
     float_error_.Declare(app);
     app.add_flag("--watch", watch_,
                  "Serve a page with charts on 127.0.0.1 while the job runs, and print its address");
@@ -170,7 +171,8 @@ class TuneCommand final : public Command {
 
   Result<int> Run() override {
     TW_ASSIGN_OR_RETURN(auto settings, Settings());
-    TW_RETURN_IF_ERROR(TakeRange(settings));
+    dims_ = settings.dim;
+    TW_ASSIGN_OR_RETURN(range_, session::TakeRange(settings, PrintNote));
     open_.Take(settings);
     if (open_.given()) return TuneOpenTask(settings);
     TW_RETURN_IF_ERROR(open_.CheckUnused());
@@ -185,7 +187,9 @@ class TuneCommand final : public Command {
     if (range_) {
       const session::ModelOptions model{
           {settings.shape, settings.dim, settings.value}, settings.requantize, settings.precision};
-      TW_RETURN_IF_ERROR(session::UseBlocks(model, settings.graph, *range_, target, tasks));
+      entry_tasks_ = tasks;
+      TW_RETURN_IF_ERROR(session::UseRange(model, settings.graph, *range_, target, tasks));
+      tile_limits_ = session::ReserveForTiles(settings);
     }
     TW_RETURN_IF_ERROR(CheckLimit(settings));
     float_error_.value = settings.float_error;
@@ -205,19 +209,6 @@ class TuneCommand final : public Command {
   }
 
  private:
-  /// Takes a range of sizes ("batch=1..64") out of the job's dimensions: the job is that of one
-  /// entry. Errors: those of ModelOptions::TakeRange.
-  Status TakeRange(search::JobSettings& settings) {
-    dims_ = settings.dim;
-    session::ModelOptions model;
-    model.bindings.dims = settings.dim;
-    TW_ASSIGN_OR_RETURN(range_, model.TakeRange(settings.graph));
-    if (!range_) return {};
-    settings.dim = model.bindings.dims;
-    PrintNote(session::RangeNote(*range_));
-    return {};
-  }
-
   /// Tunes a program of the user.
   Result<int> TuneOpenTask(search::JobSettings& settings) {
     TW_ASSIGN_OR_RETURN(auto task, open_.Load());
@@ -340,6 +331,11 @@ class TuneCommand final : public Command {
     StopAtSignals();
     display.StartThread();
     TW_ASSIGN_OR_RETURN(auto report, session::Session::Tune(tasks, settings, context));
+    if (range_) {
+      const auto tiles =
+          session::MeasureTiles(*range_, entry_tasks_, settings, tile_limits_, context);
+      TW_RETURN_IF_ERROR(tiles);
+    }
     const double share_done = display.Finish(report);
     if (watch) watch->Finish();
     PrintResults({&report, &settings, names_, bounds_, share_done});
@@ -400,6 +396,7 @@ class TuneCommand final : public Command {
     if (model) {
       for (const std::string& shape : settings.shape) add("--shape", shape);
       for (const std::string& dim : dims_) add("--dim", dim);
+      if (!settings.sizes.empty()) add("--sizes", settings.sizes);
       for (const std::string& value : settings.value) add("--value", value);
       if (settings.requantize != "float") add("--requantize", settings.requantize);
       if (settings.precision != "model") add("--precision", settings.precision);
@@ -516,6 +513,7 @@ class TuneCommand final : public Command {
     if (!file_.empty()) settings.graph = file_;
     if (!model_.bindings.shapes.empty()) settings.shape = model_.bindings.shapes;
     if (!model_.bindings.dims.empty()) settings.dim = model_.bindings.dims;
+    if (!model_.sizes.empty()) settings.sizes = model_.sizes;
     if (!model_.bindings.values.empty()) settings.value = model_.bindings.values;
     if (model_.requantize_option->count() > 0) settings.requantize = model_.requantize;
     if (model_.precision_option->count() > 0) settings.precision = model_.precision;
@@ -571,7 +569,9 @@ class TuneCommand final : public Command {
   std::string file_, job_, records_, target_, vta_config_, libraries_, budget_, strategy_;
   std::string deadline_;
   std::vector<std::string> metrics_;
-  std::vector<std::string> dims_;   // as given, with a range
+  std::vector<std::string> dims_;              // as given, with a range
+  std::vector<search::TuneTask> entry_tasks_;  // of one entry, with a range
+  session::TileLimits tile_limits_;
   std::optional<SizeRange> range_;  // of sizes of an open dimension
   DeviceArgument device_;
   int threads_ = 1;

@@ -1,5 +1,7 @@
 #include "search/tune/job_name.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -18,6 +20,7 @@ JobSettings WithoutLimits(JobSettings settings) {
   // The tasks already reflect how the file was read.
   settings.shape = defaults.shape;
   settings.dim = defaults.dim;
+  settings.sizes = defaults.sizes;
   settings.value = defaults.value;
   settings.requantize = defaults.requantize;
   settings.precision = defaults.precision;
@@ -44,6 +47,7 @@ std::string JobName(const std::vector<TuneTask>& tasks, const JobSettings& setti
   for (const TuneTask& task : tasks) {
     text += "\n" + task.task.workload.Key() + " " + task.task.target.ToString() + " " +
             task.epilogue.ToString() + " " + std::to_string(task.occurrences);
+    if (task.weight != 1) text += fmt::format(" {:.9g}", task.weight);
   }
   std::ranges::sort(only_templates);
   only_templates.erase(std::ranges::unique(only_templates).begin(), only_templates.end());

@@ -34,7 +34,7 @@ Status TuneRun::MakeTasks(const std::vector<TuneTask>& tasks) {
         job_.settings.finalists > 0 && IsSimulated((*state)->input.task.target);
     job_.tasks.push_back(std::move(*state));
     // With several metrics the scheduler's values are no times.
-    scheduled.push_back({static_cast<double>(task.occurrences),
+    scheduled.push_back({task.weight * static_cast<double>(task.occurrences),
                          WorkOf(task.task.workload).operations,
                          job_.settings.metric.empty() ? task.bound : RooflineBound(),
                          job_.tasks.back()->space.size()});

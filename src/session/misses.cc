@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <utility>
 
 #include "src/base/format_printable.h"
+#include "src/session/tasks.h"
 #include "src/session/text_table.h"
 
 namespace tilewright::session {
@@ -76,6 +78,39 @@ std::string MissReasonText(AnswerLevel level, const records::MissCause& cause) {
       return records::MissText(cause);
   }
   return {};
+}
+
+std::string FileToTune(const std::vector<OperatorReport>& operators, const ModelOptions& model,
+                       std::span<const ModelSource> sources, const Target& target,
+                       const std::optional<SizeRange>& range) {
+  const std::string& file = sources.front().path;
+  std::set<std::string> untuned;
+  for (const OperatorReport& op : operators) {
+    const bool hit = op.answer == records::AnswerLevel::kHit;
+    if (!op.workload_key.empty() && !hit) untuned.insert(op.workload_key);
+  }
+  if (untuned.size() != 1 || sources.size() != 1) return file;
+  const auto numbered = [&](std::size_t i) { return fmt::format("{}#{}", file, i); };
+  if (range) {
+    const auto of_positions = PositionTasks(model, file, *range, target);
+    if (!of_positions.ok()) return file;
+    if (const auto& found = *of_positions) {
+      for (std::size_t i = 0; found->size() > 1 && i < found->size(); ++i) {
+        if ((*found)[i].workload.Key() == *untuned.begin()) return numbered(i);
+      }
+      return file;
+    }
+  }
+  const auto tasks = TasksOfFile(sources.front(), target);
+  if (!tasks.ok() || tasks->size() < 2) return file;
+  for (std::size_t i = 0; i < tasks->size(); ++i) {
+    std::vector<search::TuneTask> own = {(*tasks)[i]};
+    if (range) UseRangeOfEntries(*range, own);
+    for (const search::TuneTask& task : own) {
+      if (task.task.workload.Key() == *untuned.begin()) return numbered(i);
+    }
+  }
+  return file;
 }
 
 void NoteMisses(const std::vector<OperatorReport>& operators, const MissNote& text,

@@ -1,12 +1,18 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "records/lookup.h"
 #include "src/compiler/options/report.h"
+#include "src/graph/ir/graph.h"
+#include "src/graph/open/size_range.h"
+#include "src/session/model.h"
 #include "src/session/notes.h"
+#include "src/target/target.h"
 
 namespace tilewright::session {
 
@@ -44,6 +50,13 @@ struct MissNote {
   std::string target;        ///< short text of the target
   std::string command = {};  ///< shell command that tunes the model; may be empty
 };
+
+/// Returns FILE#N if only one task of a model file is untuned, number N, else FILE.
+/// model: without the range, as TakeRange leaves it. sources: the file's shape variants, of one
+/// entry with a range.
+std::string FileToTune(const std::vector<OperatorReport>& operators, const ModelOptions& model,
+                       std::span<const ModelSource> sources, const Target& target,
+                       const std::optional<SizeRange>& range);
 
 /// Passes one note on the operators without a record of their own: grouped by reason, for which
 /// target, and the command that tunes them. Skipped records are a note of their own.

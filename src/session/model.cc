@@ -78,12 +78,22 @@ Result<std::optional<SizeRange>> ModelOptions::TakeRange(const std::string& file
     dim = found->name + "=1";
     range = std::move(found);
   }
-  if (!range) return range;
-  const auto source = Source(file);
-  if (source.ok() && LoadGraph(*source).ok()) return range;
-  for (std::string& dim : bindings.dims) {
-    if (dim == range->name + "=1") dim = fmt::format("{}={}", range->name, range->least);
+  if (range) {
+    const auto source = Source(file);
+    if (!source.ok() || !LoadGraph(*source).ok()) {
+      for (std::string& dim : bindings.dims) {
+        if (dim == range->name + "=1") dim = fmt::format("{}={}", range->name, range->least);
+      }
+    }
   }
+  if (sizes.empty()) return range;
+  if (!range) {
+    return InvalidArgument("--sizes " + sizes + ": expected a range with it: --dim NAME=1..SIZE");
+  }
+  constexpr std::int64_t kMaxBytes = 1 << 24;
+  TW_ASSIGN_OR_RETURN(const auto text, ReadFile(sizes, kMaxBytes));
+  TW_ASSIGN_OR_RETURN(range->counts, ParseSizeCounts(text, sizes));
+  TW_RETURN_IF_ERROR(CheckSizeCounts(range->counts, *range, sizes));
   return range;
 }
 
@@ -111,7 +121,7 @@ Status ModelOptions::CheckUnused(std::string_view why) const {
 std::string RangeNote(const SizeRange& range) {
   return FormatPrintable(
       "note: --dim {}: tasks are those of one entry ({}=1), of which a library for the range "
-      "consists; dense layers have blocks of entries",
+      "consists; those of dense layers have a few sizes, whose records serve all",
       range.ToString(), range.name);
 }
 

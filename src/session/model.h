@@ -22,6 +22,7 @@ struct ModelOptions {
   BindingTexts bindings;
   std::string requantize = "float";  ///< or "integer": how quantized operators of ONNX round
   std::string precision = "model";   ///< or "bfloat16": see Precision
+  std::string sizes = {};            ///< file of observed sizes of a range (ParseSizeCounts)
 
   /// Parses the bindings; reads the files that values name (.npy).
   /// Errors: those of ParseBindings and ParseNpy; kInvalidArgument for several shape variants.
@@ -29,8 +30,10 @@ struct ModelOptions {
   /// As Source, one for each shape variant.
   Result<std::vector<ModelSource>> Sources(const std::string& file) const;
   /// Takes the range of sizes of an open dimension ("batch=1..64") out of the bindings, and leaves
-  /// a size of 1 there, or the least one if `file` cannot be read with 1. Returns none if there is
-  /// no range. Errors: those of ParseSizeRange; kInvalidArgument for a second range.
+  /// a size of 1 there, or the least one if `file` cannot be read with 1. Reads the file of
+  /// observed sizes. Returns none if there is no range. Errors: those of ParseSizeRange,
+  /// ParseSizeCounts and CheckSizeCounts; kInvalidArgument for a second range, and for observed
+  /// sizes without one.
   Result<std::optional<SizeRange>> TakeRange(const std::string& file);
   /// As Source, with another size of the range that TakeRange took out.
   Result<ModelSource> SourceAt(const std::string& file, const SizeRange& range,

@@ -234,18 +234,54 @@ Result<std::optional<std::vector<ExtractedTask>>> PositionTasks(const ModelOptio
   return std::optional(std::move(tasks));
 }
 
-Status UseBlocks(const ModelOptions& model, const std::string& file, const SizeRange& range,
-                 const Target& target, std::vector<search::TuneTask>& tasks) {
+Status UseRange(const ModelOptions& model, const std::string& file, const SizeRange& range,
+                const Target& target, std::vector<search::TuneTask>& tasks) {
   const auto [path, only] = SplitNumber(file);
   TW_ASSIGN_OR_RETURN(auto of_positions, PositionTasks(model, path, range, target));
   if (of_positions) {
     TW_ASSIGN_OR_RETURN(tasks, TuneTasksOf(*std::move(of_positions), path, only, target));
-    return Status();
-  }
-  for (search::TuneTask& task : tasks) {
-    task.task.workload = BlockWorkload(std::move(task.task.workload), range);
+  } else {
+    UseRangeOfEntries(range, tasks);
   }
   return Status();
+}
+
+void UseRangeOfEntries(const SizeRange& range, std::vector<search::TuneTask>& tasks) {
+  const std::vector<WeighedSize> sizes = SizesToTune(range);
+  std::vector<search::TuneTask> all;
+  for (const search::TuneTask& task : tasks) {
+    const std::vector<Workload> workloads = RangeWorkloads(task.task.workload, range);
+    const bool of_sizes =
+        workloads.size() == sizes.size() && workloads != std::vector{task.task.workload};
+    for (std::size_t i = 0; i < workloads.size(); ++i) {
+      const auto known = std::ranges::find_if(all, [&](const search::TuneTask& other) {
+        return other.task.workload == workloads[i] && other.epilogue == task.epilogue;
+      });
+      if (known != all.end()) {
+        known->occurrences += task.occurrences;
+        continue;
+      }
+      all.push_back(task);
+      all.back().task.workload = workloads[i];
+      if (of_sizes) all.back().weight = sizes[i].weight;
+    }
+  }
+  tasks = std::move(all);
+}
+
+Result<std::vector<ExtractedTask>> TasksOfRange(const ModelOptions& model, const std::string& file,
+                                                const SizeRange& range, const Target& target,
+                                                std::span<const ExtractedTask> tasks) {
+  TW_ASSIGN_OR_RETURN(auto of_positions, PositionTasks(model, file, range, target));
+  if (of_positions) return *std::move(of_positions);
+  std::vector<ExtractedTask> all;
+  for (const ExtractedTask& task : tasks) {
+    for (Workload& workload : RangeWorkloads(task.workload, range)) {
+      all.push_back(task);
+      all.back().workload = std::move(workload);
+    }
+  }
+  return all;
 }
 
 void AssignToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks,

@@ -52,7 +52,7 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
                                                        std::vector<double>* shares = nullptr);
 
 /// Returns the tasks of a library for a range of positions (PositionNetwork) of images or signals;
-/// none if the range is of other entries. Arguments: as UseBlocks has them. Errors: those of
+/// none if the range is of other entries. Arguments: as UseRange has them. Errors: those of
 /// ExtractTasks.
 Result<std::optional<std::vector<ExtractedTask>>> PositionTasks(const ModelOptions& model,
                                                                 const std::string& file,
@@ -60,11 +60,20 @@ Result<std::optional<std::vector<ExtractedTask>>> PositionTasks(const ModelOptio
                                                                 const Target& target);
 
 /// Replaces the tasks of a file, read with one size of a range, by those that a library for the
-/// range is compiled with: of blocks of entries (src/compiler/plan/block_kernels.h), or of
-/// positions (PositionNetwork). model: without the range, as TakeRange leaves it. file: as
-/// TasksOfFile has it. Errors: those of ExtractTasks.
-Status UseBlocks(const ModelOptions& model, const std::string& file, const SizeRange& range,
-                 const Target& target, std::vector<search::TuneTask>& tasks);
+/// range is compiled with: those of positions (PositionNetwork), or for each of RangeWorkloads
+/// (src/compiler/plan/block_kernels.h) one, each once, with its weight (SizesToTune). model:
+/// without the range, as TakeRange leaves it. file: as TasksOfFile has it. Errors: those of
+/// ExtractTasks.
+Status UseRange(const ModelOptions& model, const std::string& file, const SizeRange& range,
+                const Target& target, std::vector<search::TuneTask>& tasks);
+
+/// As UseRange, of a range of entries.
+void UseRangeOfEntries(const SizeRange& range, std::vector<search::TuneTask>& tasks);
+
+/// Returns the tasks of a range of sizes, as UseRange has them. tasks: of one entry.
+Result<std::vector<ExtractedTask>> TasksOfRange(const ModelOptions& model, const std::string& file,
+                                                const SizeRange& range, const Target& target,
+                                                std::span<const ExtractedTask> tasks);
 
 /// Removes the tasks that no VTA template serves and that the host therefore computes, with a note
 /// for each.

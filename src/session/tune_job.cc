@@ -30,6 +30,17 @@ Status ChooseMetric(search::JobSettings& settings, Target& target) {
   return {};
 }
 
+Result<std::optional<SizeRange>> TakeRange(search::JobSettings& settings, const NoteSink& note) {
+  ModelOptions model{
+      {settings.shape, settings.dim, settings.value}, settings.requantize, settings.precision};
+  model.sizes = settings.sizes;
+  TW_ASSIGN_OR_RETURN(auto range, model.TakeRange(settings.graph));
+  if (!range) return range;
+  settings.dim = model.bindings.dims;
+  note(RangeNote(*range));
+  return range;
+}
+
 Result<std::vector<search::TuneTask>> TasksOfJob(const TemplateRegistry& templates,
                                                  search::JobSettings& settings,
                                                  const Target& target, const JobTasks& chosen,

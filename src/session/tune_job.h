@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "search/job.h"
 #include "search/tuner.h"
 #include "src/base/status.h"
+#include "src/graph/open/size_range.h"
 #include "src/session/notes.h"
 #include "src/target/target.h"
 #include "src/templates/registry.h"
@@ -16,6 +18,10 @@ namespace tilewright::session {
 /// Errors: kInvalidArgument for a metric that the target does not have, or that contradicts its
 /// -metric.
 Status ChooseMetric(search::JobSettings& settings, Target& target);
+
+/// Takes a range of sizes ("batch=1..64") out of the job's dimensions, with a note: the tasks are
+/// those of one entry (UseRange). Errors: those of ModelOptions::TakeRange.
+Result<std::optional<SizeRange>> TakeRange(search::JobSettings& settings, const NoteSink& note);
 
 /// Tasks of a model that a job tunes.
 struct JobTasks {

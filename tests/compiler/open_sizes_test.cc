@@ -1,12 +1,16 @@
 // One library for a range of sizes of the batch: the results of every size against the reference at
 // that size, and what such a library refuses.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <regex>
 
+#include "records/package/catalog.h"
+#include "records/store.h"
 #include "src/compiler/check/verify.h"
 #include "src/runtime/loader.h"
+#include "src/templates/registry.h"
 #include "tests/compiler/library_fixture.h"
 
 namespace tilewright {
@@ -126,15 +130,93 @@ TEST_F(OpenSizes, LayersOfOneRowHaveBlocksWithoutTiles) {
 })";
   options_.target = *Target::Parse("llvm -mcpu=sapphirerapids");
   options_.check = CheckLevel::kNone;
-  std::size_t blocks = 0;
+  std::size_t bodies = 0;
   options_.change_plan = [&](const Plan& plan) {
     for (const PlanStep& step : plan.steps) {
-      if (step.kernel() != nullptr) blocks += step.kernel()->blocks.size();
+      if (step.kernel() == nullptr) continue;
+      for (const BlockKernel& block : step.kernel()->blocks) bodies += block.bodies.size();
     }
   };
   const auto compiled = CompileFor(kNarrow, {"N", 1, 64});
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
-  EXPECT_GT(blocks, 1U);
+  EXPECT_GT(bodies, 1U);
+}
+
+/// A dense layer with one row for each of N entries, and records of it with 8 and with 48 rows.
+class OpenSizesOfRecords : public OpenSizes {
+ protected:
+  static constexpr char kLayer[] = R"(def @main(%data: Tensor[(N, 32), float32]) {
+  nn.dense(%data, meta[relay.Constant][0] /* ty=Tensor[(48, 32), float32] */)
+})";
+
+  Trial TrialOf(std::int64_t rows, double seconds) const {
+    const std::string key = fmt::format("dense(float32[{},32]MK,float32[48,32]NK)->float32", rows);
+    const Workload workload = *Workload::Parse(key);
+    const TemplateEntry* entry = BuiltInTemplates().Find("dense_packed.cpu");
+    Trial trial;
+    trial.candidate = {{workload, options_.target},
+                       {},
+                       std::string(entry->key),
+                       entry->version,
+                       *entry->default_config(workload, options_.target)};
+    trial.outcome = Outcome::kOk;
+    trial.samples = {seconds};
+    trial.value = seconds;
+    trial.verified = true;
+    trial.device = options_.device;
+    trial.codegen_version = FindDeviceTraits("llvm").codegen_version;
+    return trial;
+  }
+
+  Result<CompiledModel> CompileWithRecords(SizeCounts counts) {
+    auto store = records::Store::Open(Path("records.db"), records::Store::Mode::kReadWrite);
+    TW_RETURN_IF_ERROR(store);
+    TW_ASSIGN_OR_RETURN(const auto job, store->OpenJob("job", "{}", 1));
+    TW_RETURN_IF_ERROR(store->Append(job.id, {TrialOf(8, 1e-6), TrialOf(48, 6e-6)}, {}));
+    records::Catalog catalog;
+    catalog.AddStore(*std::move(store));
+    options_.catalog = &catalog;
+    options_.on_miss = OnMiss::kFail;
+    return CompileFor(kLayer, {"N", 1, 64, std::move(counts)});
+  }
+};
+
+TEST_F(OpenSizesOfRecords, RecordsOfAnyNumberOfRowsServe) {
+  const auto compiled = CompileWithRecords({});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  ASSERT_EQ(compiled->operators.size(), 1U);
+  const OperatorReport& layer = compiled->operators.front();
+  EXPECT_EQ(layer.answer, records::AnswerLevel::kHit);
+  EXPECT_TRUE(layer.tuned);
+  ASSERT_FALSE(layer.blocks.empty());
+  std::int64_t sizes = 0;
+  for (const BlockReport& block : layer.blocks) {
+    EXPECT_EQ(block.template_key, "dense_packed.cpu");
+    EXPECT_TRUE(block.measured_rows == 8 || block.measured_rows == 48);
+    for (const auto& [least, most] : block.sizes) sizes += most - least + 1;
+  }
+  EXPECT_EQ(sizes, 64);
+  auto library = ModelLibrary::Open(Path("open.so"));
+  ASSERT_TRUE(library.ok()) << library.status().message();
+  for (std::int64_t size = 1; size <= 64; ++size) {
+    SCOPED_TRACE(size);
+    ASSERT_TRUE(library->SetSize("N", size).ok());
+    Graph graph = At(kLayer, size);
+    const std::vector<Tensor> inputs = Inputs(graph);
+    const auto source = PartitionLike(std::move(graph), *library);
+    ASSERT_TRUE(source.ok()) << source.status().message();
+    const auto report = Verify(*source, *library, inputs, {});
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_TRUE(report->ok()) << report->Summary();
+  }
+}
+
+TEST_F(OpenSizesOfRecords, ObservedSizesChooseTheConfig) {
+  for (const std::int64_t rows : {8, 48}) {
+    const auto compiled = CompileWithRecords({{rows, 1}});
+    ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+    EXPECT_EQ(compiled->operators.front().blocks.front().measured_rows, rows);
+  }
 }
 
 TEST_F(OpenSizes, RefusesWhatPointersOf32BitsCannotReach) {

@@ -2,6 +2,8 @@
 // boards, fingerprints, models of VTA designs, sizes and values of inputs. Valid input must print
 // to a text that parses to the same value.
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 #include "records/autotvm/tuple.h"
 #include "src/base/status.h"
 #include "src/graph/ir/bindings.h"
+#include "src/graph/open/size_counts.h"
 #include "src/graph/open/size_range.h"
 #include "src/space/config.h"
 #include "src/target/cpu.h"
@@ -51,6 +54,19 @@ void RangeRoundTrip(std::string_view text) {
   TW_CHECK(again.ok() && again->has_value() && (*again)->ToString() == (*range)->ToString());
 }
 
+// Counts that were read are read again as the same, and choose at most four sizes.
+void SizeCountsRoundTrip(std::string_view text) {
+  const auto counts = tilewright::ParseSizeCounts(text, "file");
+  if (!counts.ok()) return;
+  std::string lines;
+  for (const auto& [size, count] : *counts) lines += fmt::format("{},{}\n", size, count);
+  const auto again = tilewright::ParseSizeCounts(lines, "file");
+  TW_CHECK(again.ok() && *again == *counts, lines);
+  const tilewright::SizeRange range{"n", 1, tilewright::kMaxOpenSize, *counts};
+  const auto sizes = tilewright::SizesToTune(range);
+  TW_CHECK(!sizes.empty() && sizes.size() <= 4, lines);
+}
+
 void BindingRoundTrip(const tilewright::BindingTexts& texts) {
   const auto sets = tilewright::ParseBindings(texts);
   if (!sets.ok()) return;
@@ -67,6 +83,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace tilewright;  // NOLINT: a test program of one function
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   RangeRoundTrip(text);
+  SizeCountsRoundTrip(text);
   RoundTrip<Workload>(text, Workload::Parse, [](const Workload& w) { return w.Key(); });
   RoundTrip<Epilogue>(text, Epilogue::Parse, [](const Epilogue& e) { return e.ToString(); });
   RoundTrip<Config>(text, Config::Parse, [](const Config& c) { return c.ToString(); });

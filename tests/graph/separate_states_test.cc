@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kSteps = 6, kBatch = 2, kUnits = 4;
 
-int Rows(Graph& graph, const std::string& name, int all, std::int64_t begin, std::int64_t end) {
+int RowsOfStates(Graph& graph, const std::string& name, int all, std::int64_t begin, std::int64_t end) {
   Operator op{OpKind::kSlice, {}};
   op.attributes.end = graph.node(all).type.shape;
   op.attributes.begin.assign(op.attributes.end.size(), 0);
@@ -32,8 +32,8 @@ Graph Slices(const Operator& op, const std::vector<TensorType>& types, int state
     inputs.push_back(graph.AddInput("in" + std::to_string(inputs.size()), type));
   }
   const int all = *graph.AddOperator("all", op, inputs);
-  std::vector<int> outputs = {Rows(graph, "results", all, 0, kSteps)};
-  if (state >= 0) outputs.push_back(Rows(graph, "last", all, kSteps + state, kSteps + state + 1));
+  std::vector<int> outputs = {RowsOfStates(graph, "results", all, 0, kSteps)};
+  if (state >= 0) outputs.push_back(RowsOfStates(graph, "last", all, kSteps + state, kSteps + state + 1));
   graph.SetOutputs(outputs);
   return graph;
 }

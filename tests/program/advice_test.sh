@@ -95,6 +95,20 @@ done
 expect 0 run lstm.so --dim steps=7
 has '[7,1,1,4]' out
 expect 2 run lstm.so --dim steps=31
+# Without sizes: what is open, and the range that one library could take.
+expect 0 inspect attention.onnx
+has 'open  seq: inputs ' out
+expect 0 inspect attention.onnx --json
+has '"open": [' out
+has '"dimension": 1' out
+expect 2 inspect attention.onnx --check
+has 'no fixed size' err
+has 'for one library of all sizes, --dim seq=1..512' err
+expect 2 compile attention.onnx -o attention.so
+has 'for one library of all sizes, --dim seq=1..512' err
+[ ! -e attention.so ] || fail "a library without sizes"
+expect 0 inspect mlp.onnx --check --json
+has '"most": 512' out
 expect 2 inspect attention.onnx --check --dim seq=1..2
 has "node 3 (Transpose) making 'T' has it in dimension 2" err
 # The width of an image: Conv, Relu, MaxPool 2x2, Conv of [1,1,4,width].
@@ -114,12 +128,35 @@ expect 2 compile columns.onnx --dim width=1..100 -o columns.so
 has 'larger than the padded image' err
 expect 0 tasks mlp.onnx --dim batch=1..64 --json
 has 'dense(float32[8,' out
+has 'dense(float32[64,' out
 expect 2 run mlp.onnx --dim batch=1..64
-expect 0 tune mlp.onnx --dim batch=1..64 --records r.db --trials 12
+# Observed sizes choose what is tuned; a bad file is named with its line.
+printf 'size,count\n3,10\n' >sizes.csv
+expect 0 tasks mlp.onnx --dim batch=1..64 --sizes sizes.csv --json
+has 'dense(float32[3,' out
+! grep -qF 'dense(float32[64,' out || fail "no run has 64 entries"
+expect 2 tasks mlp.onnx --sizes sizes.csv
+has 'sizes.csv: expected a range with it: --dim NAME=1..SIZE' err
+printf '1,2\n70,1\n' >sizes.csv
+expect 2 compile mlp.onnx --dim batch=1..64 --sizes sizes.csv -o mlp.so
+has 'sizes.csv: size 70, expected sizes of --dim batch=1..64' err
+printf '1,2\n3;4\n' >sizes.csv
+expect 2 tune mlp.onnx --dim batch=1..64 --sizes sizes.csv --records r.db --trials 12
+has "sizes.csv:2: '3;4', expected SIZE,COUNT" err
+expect 2 query mlp.onnx --dim batch=1..64 --sizes none.csv --records r.db
+expect 0 tune mlp.onnx --dim batch=1..64 --records r.db --trials 48
 has 'compile mlp.onnx -o mlp.so --dim batch=1..64 --records r.db' err
 printed_compile=$(grep -F 'tilewright compile' err)
 bash -c "\"$tilewright\" ${printed_compile#  tilewright }" >out 2>err || fail "$printed_compile: $(cat err)"
 has ' 0 untuned' out
+has 'by the record of' out
+expect 0 bench mlp.so --dim batch=1..64 --seconds 0.2
+has '7 sizes, 1 thread' out
+expect 0 bench mlp.so --dim batch=2..5 --seconds 0.1 --json
+has '"dimension":"batch"' out
+has '"size":5' out
+expect 2 bench mlp.so --dim batch=1..65 --seconds 0.1
+expect 2 bench mlp.so --dim seq=1..4 --seconds 0.1
 expect 0 query mlp.onnx --dim batch=1..64 --records r.db
 ! grep -qF 'tilewright tune' err || fail "all tasks are hits: $(cat err)"
 # One task without a record is named by its number; the printed command makes it a hit.

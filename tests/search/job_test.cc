@@ -89,7 +89,8 @@ INSTANTIATE_TEST_SUITE_P(
             "UnknownKey", "{\n  \"trials\": 10,\n  \"trails\": 20\n}",
             "night.json:3: trails: unknown key, expected one of graph, target, threads, "
             "records, fleet, fleet_class, priority, share, broker_timeout_seconds, shape, dim, "
-            "value, requantize, precision, float_error, space, command, build, check, name, shell, "
+            "sizes, value, requantize, precision, float_error, space, command, build, check, name, "
+            "shell, "
             "input, env, environment, time_limit, build_limit, trials, budget_seconds, deadline, "
             "min_trials_per_task, early_stop_trials, "
             "early_stop_improvement, metric, strategy, seed, batch, epsilon, warm_start, "

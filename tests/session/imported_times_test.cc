@@ -5,8 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "src/compiler/plan/block_kernels.h"
-
 namespace tilewright::session {
 namespace {
 
@@ -57,22 +55,6 @@ TEST(ImportedTimesTest, OriginsCountTheOperatorsOfEachTarget) {
   EXPECT_EQ(origins[1].target, "llvm -mcpu=znver4");
   EXPECT_EQ(origins[1].operators, 1);
   EXPECT_EQ(origins[1].recorded_cpu, "");
-}
-
-TEST(BlockWorkloadTest, DenseLayersOfFewRowsHaveBlocks) {
-  const auto rows = [](const std::string& key, std::int64_t most) {
-    const auto workload = Workload::Parse(key);
-    EXPECT_TRUE(workload.ok()) << workload.status().message();
-    return BlockWorkload(*workload, {"batch", 1, most}).data.shape[0];
-  };
-  EXPECT_EQ(rows("dense(float32[1,64]MK,float32[32,64]NK)->float32", 64), 8);
-  EXPECT_EQ(rows("dense(float32[1,64]MK,float32[32,64]NK)->float32", 3), 3);
-  EXPECT_EQ(rows("dense(float32[3,64]MK,float32[32,64]NK)->float32", 64), 6);
-  EXPECT_EQ(rows("dense(float32[5,64]MK,float32[32,64]NK)->float32", 64), 5);
-  EXPECT_EQ(rows("conv2d(float32[1,8,14,14]NCHW,float32[16,8,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)"
-                 "->float32",
-                 64),
-            1);
 }
 
 }  // namespace

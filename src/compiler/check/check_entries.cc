@@ -16,12 +16,12 @@
 namespace tilewright {
 namespace {
 
-/// Returns the sizes to check: the ends of the range, and sizes with different last blocks, also
-/// below the range, which have the same kernels. A large end would take long and has no block of
-/// its own.
-std::set<std::int64_t> SizesToCheck(const TwOpenDimension& dimension) {
+/// Returns the sizes to check: those of all kernels, the ends of the range, and a few small ones,
+/// also below the range, which have the same kernels. A large end would take long and has no kernel
+/// of its own.
+std::set<std::int64_t> SizesToCheck(const TwOpenDimension& dimension,
+                                    std::set<std::int64_t> sizes) {
   constexpr std::int64_t kSizes[] = {2, 3, 5, 7, 11, 14}, kMaxRun = 32;
-  std::set<std::int64_t> sizes;
   for (std::int64_t size : kSizes) {
     if (size <= dimension.most) sizes.insert(size);
   }
@@ -44,14 +44,15 @@ Tensor EntryOf(const Tensor& all, const TensorType& one, std::int64_t entry) {
 
 }  // namespace
 
-Status CheckEntries(ModelLibrary& library, CheckProgress& progress) {
+Status CheckEntries(ModelLibrary& library, const std::set<std::int64_t>& of_kernels,
+                    CheckProgress& progress) {
   constexpr double kSeconds = 1;
   constexpr int kFewestSizes = 2;
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
   double seconds_of_entry = 0;
   int checked = 0;
-  for (const std::int64_t size : SizesToCheck(*library.open_dimension())) {
+  for (const std::int64_t size : SizesToCheck(*library.open_dimension(), of_kernels)) {
     const double spent = clock.MonotonicSeconds() - start;
     const double needed = static_cast<double>(size + kComparedEntries) * seconds_of_entry;
     if (checked >= kFewestSizes && spent + needed > kSeconds) break;

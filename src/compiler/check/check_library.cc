@@ -405,8 +405,8 @@ class CheckedRun {
   CompileCheck check_;
 };
 
-/// Returns lengths to check: few positions, a few more than whole blocks, and the shortest ones
-/// that choose each kernel. Other ones have the same kernels.
+/// Returns lengths to check: few positions, a few more than whole blocks, and SizesOfAllKernels.
+/// Other ones have the same kernels.
 std::set<std::int64_t> LengthsToCheck(const OpenPlan& open) {
   const std::int64_t block = open.padded_to;
   std::set<std::int64_t> lengths = {1};
@@ -414,12 +414,7 @@ std::set<std::int64_t> LengthsToCheck(const OpenPlan& open) {
        {std::int64_t{2}, std::int64_t{7}, block, block + 1, 2 * block + block / 2 + 1}) {
     if (length <= open.range.most) lengths.insert(length);
   }
-  for (const OpenStep& step : open.steps) {
-    std::set<std::uint8_t> chosen;
-    for (std::size_t i = 0; i < step.choice.size(); ++i) {
-      if (chosen.insert(step.choice[i]).second) lengths.insert(static_cast<std::int64_t>(i) + 1);
-    }
-  }
+  lengths.merge(SizesOfAllKernels(open));
   return lengths;
 }
 
@@ -469,7 +464,7 @@ Result<CompileCheck> CheckBySample(const Plan& plan, const CompileOptions& optio
   TW_RETURN_IF_ERROR(library->Resize(1));
   TW_ASSIGN_OR_RETURN(auto check,
                       CheckedRun(plan.graph, plan, 1, *library, seconds, progress).Run());
-  TW_RETURN_IF_ERROR(CheckEntries(*library, progress));
+  TW_RETURN_IF_ERROR(CheckEntries(*library, SizesOfAllKernels(*plan.open), progress));
   return check;
 }
 

@@ -31,6 +31,16 @@ struct LayoutReport {
   bool exact = false;       ///< no choice is cheaper; else the search was bounded
 };
 
+/// Config of a dense layer for some sizes of an open dimension.
+struct BlockReport {
+  std::string template_key, config;
+  std::int64_t measured_rows = 0;  ///< of the record, which is of this many rows; 0: none
+  double seconds = 0;              ///< of the record
+  std::int64_t entries = 1;        ///< most of a block
+  double gain = 0;  ///< share of the predicted time that it saves beside those before it
+  std::vector<std::pair<std::int64_t, std::int64_t>> sizes;  ///< intervals that take it, with ends
+};
+
 /// One operator of a compiled model; reports are in execution order.
 struct OperatorReport {
   std::string value;         ///< name of the result in the source
@@ -54,6 +64,7 @@ struct OperatorReport {
   std::string layout;             ///< of the result in memory
   /// The metric that CompileOptions::prefer limits, of a hit's record. Nothing if unknown.
   std::optional<double> limited = std::nullopt;
+  std::vector<BlockReport> blocks = {};  ///< of a dense layer of few rows with an open dimension
   std::int64_t macs = 0;
   std::int64_t bytes = 0;  ///< of inputs, constants and the result, each counted once
 };

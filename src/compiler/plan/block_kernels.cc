@@ -7,10 +7,16 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "records/devices/device_results.h"
 #include "src/base/math.h"
+#include "src/compiler/plan/block_rule.h"
+#include "src/compiler/plan/block_tiles.h"
+#include "src/graph/open/size_counts.h"
 #include "src/schedule/lower/lower.h"
+#include "src/target/cpu.h"
 #include "src/target/library.h"
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"
@@ -18,7 +24,9 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kMaxRows = 8;  // of a block
+constexpr std::int64_t kMaxRows = 8;   // of a block without records
+constexpr std::size_t kMaxTuned = 12;  // numbers of rows whose records are read
+constexpr std::size_t kMaxOfForm = 2;  // tiles of one packed form and number of rows
 
 Workload WithRows(const Workload& workload, std::int64_t rows) {
   Workload more = workload;
@@ -26,138 +34,279 @@ Workload WithRows(const Workload& workload, std::int64_t rows) {
   return more;
 }
 
-/// Template and layouts of all blocks of a layer.
-struct BlockFamily {
-  KernelChoice largest;  ///< kernel of the largest block
-  Config config;         ///< its config
-  KernelChoice one;      ///< kernel of one entry
-  const TemplateEntry* entry = nullptr;
+/// Returns true for dense layers whose entries have few rows.
+bool HasBlocks(const Workload& workload) {
+  if (workload.op != OpKind::kDense || workload.data.shape.empty()) return false;
+  const std::int64_t rows = workload.data.shape[0];
+  return rows >= 1 && 2 * rows <= kMaxRows;
+}
+
+/// Returns the workload's key with "?" in place of the number of rows.
+std::string PatternOf(const Workload& workload) {
+  std::string key = workload.Key();
+  const std::size_t begin = key.find('[') + 1;
+  return key.replace(begin, key.find(',', begin) - begin, "?");
+}
+
+/// Tile that may become kernels of blocks.
+struct BlockCandidate {
+  BlockTile tile;
+  KernelLayouts layouts;
+  OperatorReport report;           ///< of its record
+  std::int64_t measured_rows = 0;  ///< 0: not measured
+  double seconds = 0;
 };
 
-/// Configs that may belong to the family for this number of rows: the same tile with other rows,
-/// and the default config.
-std::vector<Config> ConfigsFor(const BlockFamily& family, const Workload& workload,
-                               const Target& target) {
-  std::vector<Config> configs;
-  const auto space = family.entry->define_space(workload, target);
-  if (space.ok()) {
-    Config same = family.config;
-    for (auto& [name, knob] : same.values) {
-      auto* factors = std::get_if<std::vector<std::int64_t>>(&knob.value);
-      if (factors != nullptr && name == "register_tile") (*factors)[0] = workload.data.shape[0];
+/// Chooser of the kernels of one layer.
+class BlockChooser {
+ public:
+  BlockChooser(const Workload& workload, const Epilogue& epilogue, const CompileOptions& options)
+      : workload_(workload),
+        epilogue_(epilogue),
+        options_(options),
+        target_(options.target),
+        rows_(workload.data.shape[0]) {}
+
+  Result<std::optional<BlockChoice>> Choose() {
+    TW_RETURN_IF_ERROR(ReadRecords());
+    if (candidates_.empty()) TW_RETURN_IF_ERROR(TakeDefault());
+    while (!candidates_.empty()) {
+      const BlockRule rule = MakeRule();
+      BlockChoice choice;
+      std::optional<std::size_t> unusable;
+      for (std::size_t i = 0; i < rule.tiles.size() && !unusable; ++i) {
+        if (!AddKernels(candidates_[rule.tiles[i]], choice)) unusable = rule.tiles[i];
+      }
+      if (!unusable) {
+        choice.choice = rule.choice;
+        Report(rule, choice);
+        return std::optional(std::move(choice));
+      }
+      candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(*unusable));
     }
-    auto located = space->Locate(same);
-    if (located.ok()) configs.push_back(*std::move(located));
+    return std::optional<BlockChoice>();
   }
-  auto fallback = family.entry->default_config(workload, target);
-  if (fallback.ok()) configs.push_back(*std::move(fallback));
-  return configs;
-}
 
-Result<KernelChoice> BuildBlock(const BlockFamily& family, const Workload& workload,
-                                const Epilogue& epilogue, const Target& target) {
-  for (const Config& config : ConfigsFor(family, workload, target)) {
-    auto kernel = ApplyTemplate(*family.entry, workload, epilogue, target, config);
-    if (!kernel.ok() || !(kernel->layouts == family.largest.layouts)) continue;
-    auto program = Lower(kernel->schedule, "kernel", LowerLimitsFor(target));
-    if (!program.ok()) continue;
-    KernelChoice choice;
-    choice.layouts = kernel->layouts;
-    choice.program = *std::move(program);
-    choice.report = family.largest.report;
-    choice.report.config = config.ToString();
-    return choice;
+  /// See TilesToMeasure.
+  Result<std::vector<Candidate>> Unmeasured() {
+    TW_RETURN_IF_ERROR(ReadRecords());
+    std::vector<Candidate> found;
+    for (const Workload& workload : RangeWorkloads(workload_, options_.open->range)) {
+      for (const BlockCandidate& candidate : candidates_) {
+        if (!Promising(candidate)) continue;
+        auto config = ConfigOfRows(candidate.tile, workload, target_);
+        if (!config.ok()) continue;
+        const auto tile = BlockTileOf(*candidate.tile.entry, *config, target_);
+        const auto measured = [&](const BlockCandidate& other) {
+          return other.measured_rows == workload.data.shape[0] && other.tile.entry == tile->entry &&
+                 other.tile.columns == tile->columns && other.tile.rows == tile->rows;
+        };
+        Candidate next{{workload, target_},
+                       epilogue_,
+                       std::string(tile->entry->key),
+                       tile->entry->version,
+                       *std::move(config)};
+        const auto same = [&](const Candidate& other) { return SameKernel(other, next); };
+        if (std::ranges::none_of(candidates_, measured) && std::ranges::none_of(found, same)) {
+          found.push_back(std::move(next));
+        }
+      }
+    }
+    return found;
   }
-  return Unsupported("no config with the weight of the other blocks");
-}
 
-/// Builds the kernel of the most rows in the default config of the first template that serves both
-/// that many rows and one entry's. chosen: by ChooseKernel.
-std::optional<BlockFamily> DefaultFamily(const Workload& workload, const Workload& largest,
-                                         const Epilogue& epilogue, const OperatorReport& chosen,
-                                         const CompileOptions& options) {
-  const Target& target = options.target;
-  for (const TemplateEntry* entry : options.templates->For(largest, WithoutLibraries(target))) {
-    auto config = entry->default_config(largest, target);
-    if (!config.ok()) continue;
-    auto kernel = ApplyTemplate(*entry, largest, epilogue, target, *config);
-    if (!kernel.ok()) continue;
-    BlockFamily family;
-    family.entry = entry;
-    family.largest.layouts = kernel->layouts;
-    OperatorReport& report = family.largest.report;
-    report.workload_key = chosen.workload_key;
-    report.template_key = entry->key;
-    report.config = config->ToString();
-    report.answer = records::AnswerLevel::kDefault;
-    report.explanation = fmt::format("{}; {} does not serve one entry: default config of {}",
-                                     chosen.explanation, chosen.template_key, entry->key);
-    family.config = *std::move(config);
-    auto one = BuildBlock(family, workload, epilogue, target);
-    if (!one.ok()) continue;
-    family.one = *std::move(one);
-    return family;
+ private:
+  /// Returns true if no other packed form is much faster at the rows of the candidate.
+  bool Promising(const BlockCandidate& candidate) const {
+    constexpr double kMuch = 1.3;
+    return std::ranges::none_of(candidates_, [&](const BlockCandidate& other) {
+      return other.measured_rows == candidate.measured_rows &&
+             kMuch * other.seconds < candidate.seconds;
+    });
   }
-  return std::nullopt;
-}
 
-/// Returns none if the layer has no blocks.
-std::optional<BlockFamily> BlockFamilyOf(const Workload& workload, const Epilogue& epilogue,
-                                         bool plain_weight, const CompileOptions& options) {
-  const Workload largest = BlockWorkload(workload, options.open->range);
-  if (plain_weight || largest == workload) return std::nullopt;
-  BlockFamily family;
-  auto choice = ChooseKernel(largest, epilogue, plain_weight, nullptr, options);
-  if (!choice.ok()) return std::nullopt;
-  family.entry = options.templates->Find(choice->report.template_key);
-  auto config = Config::Parse(choice->report.config);
-  if (family.entry == nullptr || !config.ok()) return std::nullopt;
-  family.largest = *std::move(choice);
-  family.config = *std::move(config);
-  auto one = BuildBlock(family, workload, epilogue, options.target);
-  if (!one.ok()) {
-    return DefaultFamily(workload, largest, epilogue, family.largest.report, options);
+  Result<Kernel> KernelOf(const BlockTile& tile, std::int64_t rows) const {
+    const Workload block = WithRows(workload_, rows);
+    TW_ASSIGN_OR_RETURN(const Config config, ConfigOfRows(tile, block, target_));
+    return ApplyTemplate(*tile.entry, block, epilogue_, target_, config);
   }
-  family.one = *std::move(one);
-  return family;
-}
 
-/// Relative time of a block: a register tile of few rows waits for its sums.
-double BlockCost(const BlockFamily& family, std::int64_t rows) {
-  constexpr double kLatency = 4, kProductsPerCycle = 2;
-  double vectors = 3;
-  if (const KnobValue* tile = family.config.Find("register_tile"); tile != nullptr) {
-    const auto* factors = std::get_if<std::vector<std::int64_t>>(&tile->value);
-    if (factors != nullptr) vectors = static_cast<double>(factors->back());
+  /// Adds a tile if it is new and its largest block has a kernel.
+  void AddCandidate(const TemplateEntry* entry, const Config& config, const OperatorReport& report,
+                    std::int64_t measured_rows, double seconds) {
+    if (entry == nullptr) return;
+    auto tile = BlockTileOf(*entry, config, target_);
+    if (!tile || tile->rows < rows_) return;
+    std::size_t alike = 0;
+    for (const BlockCandidate& known : candidates_) {
+      const bool same_form = known.measured_rows == measured_rows && known.tile.entry == entry &&
+                             known.tile.columns == tile->columns;
+      if (same_form && known.tile.rows == tile->rows) return;  // which is faster
+      if (same_form) ++alike;
+    }
+    if (alike >= kMaxOfForm) return;
+    auto kernel = KernelOf(*tile, tile->rows - tile->rows % rows_);
+    if (!kernel.ok()) return;
+    BlockCandidate candidate{*std::move(tile), kernel->layouts, report, measured_rows, seconds};
+    candidate.report.template_key = entry->key;
+    candidate.report.config = config.ToString();
+    candidates_.push_back(std::move(candidate));
   }
-  return std::max(kLatency, static_cast<double>(rows) * vectors / kProductsPerCycle);
-}
+
+  Status ReadRecords() {
+    if (options_.catalog == nullptr) return {};
+    TW_ASSIGN_OR_RETURN(auto sizes, records::FindSizes(*options_.catalog, PatternOf(workload_)));
+    // Of many, some that are evenly spread.
+    const std::size_t step = CeilDiv(std::max<std::size_t>(1, sizes.size()), kMaxTuned);
+    for (std::size_t i = 0; i < sizes.size(); i += step) {
+      const std::int64_t rows = sizes[i].size;
+      if (rows < 1 || sizes[i].workload.op != OpKind::kDense) continue;
+      TW_ASSIGN_OR_RETURN(const auto measured,
+                          MeasuredKernels(sizes[i].workload, epilogue_, options_));
+      for (const KernelOption& option : measured.options) {
+        AddCandidate(option.entry, option.config, measured.report, rows, option.seconds);
+      }
+    }
+    return {};
+  }
+
+  /// Takes the tile of the config for a few rows: of a near match, a model or the default; else the
+  /// default tile of the first template that has one.
+  Status TakeDefault() {
+    const std::int64_t entries = std::min(kMaxRows / rows_, options_.open->range.most);
+    const Workload few = WithRows(workload_, rows_ * std::max<std::int64_t>(1, entries));
+    auto chosen = ChooseKernel(few, epilogue_, /*plain_weight=*/false, nullptr, options_);
+    if (!chosen.ok()) return {};
+    OperatorReport& report = chosen->report;
+    const auto config = Config::Parse(report.config);
+    if (config.ok()) {
+      AddCandidate(options_.templates->Find(report.template_key), *config, report, 0, 0);
+    }
+    if (!candidates_.empty() && UsableCandidate()) return {};
+    candidates_.clear();
+    for (const TemplateEntry* entry : options_.templates->For(few, WithoutLibraries(target_))) {
+      auto other = entry->default_config(few, target_);
+      if (!other.ok()) continue;
+      OperatorReport reported = report;
+      reported.answer = records::AnswerLevel::kDefault;
+      reported.tuned = false;
+      reported.explanation = fmt::format(
+          "{}; {} has no kernels for blocks of any number of entries: default config "
+          "of {}",
+          report.explanation, report.template_key, entry->key);
+      AddCandidate(entry, *other, reported, 0, 0);
+      if (!candidates_.empty() && UsableCandidate()) return {};
+      candidates_.clear();
+    }
+    return {};
+  }
+
+  bool UsableCandidate() const {
+    BlockChoice choice;
+    return AddKernels(candidates_.front(), choice);
+  }
+
+  BlockRule MakeRule() const {
+    const auto features = FeaturesOf(target_);
+    const double lanes = features.ok() ? features->float_lanes() : 4;
+    std::vector<TileTime> times;
+    std::vector<const KernelLayouts*> forms;
+    std::vector<std::pair<int, const TemplateEntry*>> families;
+    for (const BlockCandidate& candidate : candidates_) {
+      TileTime time;
+      const auto known = std::ranges::find_if(
+          forms, [&](const KernelLayouts* form) { return *form == candidate.layouts; });
+      time.weight = static_cast<int>(known - forms.begin());
+      if (known == forms.end()) forms.push_back(&candidate.layouts);
+      const std::pair family(time.weight, candidate.tile.entry);
+      time.family = static_cast<int>(std::ranges::find(families, family) - families.begin());
+      if (time.family == std::ssize(families)) families.push_back(family);
+      time.rows = candidate.tile.rows;
+      time.vectors = static_cast<double>(candidate.tile.columns) / lanes;
+      time.measured_rows = std::max<std::int64_t>(1, candidate.measured_rows);
+      time.seconds = candidate.measured_rows > 0 ? candidate.seconds : 1;
+      times.push_back(time);
+    }
+    return ChooseTiles(times, options_.open->range, rows_);
+  }
+
+  /// Adds the kernels of a tile for blocks of one entry to as many as it has rows for. Returns
+  /// false if it has none for one entry, or if they need another weight.
+  bool AddKernels(const BlockCandidate& candidate, BlockChoice& choice) const {
+    BlockKernel block;
+    for (std::int64_t rows = rows_; rows <= candidate.tile.rows; rows += rows_) {
+      auto kernel = KernelOf(candidate.tile, rows);
+      if (!kernel.ok() || !(kernel->layouts == candidate.layouts)) break;
+      auto program = Lower(kernel->schedule, "kernel", LowerLimitsFor(target_));
+      if (!program.ok()) break;
+      block.bodies.push_back(*std::move(program));
+    }
+    if (block.bodies.empty()) return false;
+    if (choice.blocks.empty()) {
+      choice.one.layouts = candidate.layouts;
+      choice.one.program = block.bodies.front();
+      choice.one.report = candidate.report;
+    }
+    choice.blocks.push_back(std::move(block));
+    return true;
+  }
+
+  /// Describes the rule in the report of the layer.
+  void Report(const BlockRule& rule, BlockChoice& choice) const {
+    const SizeRange& range = options_.open->range;
+    for (std::size_t i = 0; i < rule.tiles.size(); ++i) {
+      const BlockCandidate& candidate = candidates_[rule.tiles[i]];
+      BlockReport block;
+      block.template_key = candidate.report.template_key;
+      block.config = candidate.report.config;
+      block.measured_rows = candidate.measured_rows;
+      block.seconds = candidate.seconds;
+      block.entries = std::ssize(choice.blocks[i].bodies);
+      block.gain = rule.gains[i];
+      for (std::int64_t size = range.least; size <= range.most; ++size) {
+        if (rule.choice[static_cast<std::size_t>(size) - 1] != i) continue;
+        auto& intervals = block.sizes;
+        if (!intervals.empty() && intervals.back().second == size - 1) {
+          intervals.back().second = size;
+        } else {
+          intervals.emplace_back(size, size);
+        }
+      }
+      choice.one.report.blocks.push_back(std::move(block));
+    }
+  }
+
+  const Workload& workload_;
+  const Epilogue& epilogue_;
+  const CompileOptions& options_;
+  const Target& target_;
+  const std::int64_t rows_;  // of one entry
+  std::vector<BlockCandidate> candidates_;
+};
 
 }  // namespace
 
-Workload BlockWorkload(Workload workload, const SizeRange& range) {
-  if (workload.op != OpKind::kDense || workload.data.shape.empty()) return workload;
-  std::int64_t& rows = workload.data.shape[0];
-  if (rows >= 1 && 2 * rows <= kMaxRows) rows *= std::min(kMaxRows / rows, range.most);
-  return workload;
+std::vector<Workload> RangeWorkloads(const Workload& workload, const SizeRange& range) {
+  if (!HasBlocks(workload)) return {workload};
+  std::vector<Workload> all;
+  for (const WeighedSize& size : SizesToTune(range)) {
+    all.push_back(WithRows(workload, workload.data.shape[0] * size.size));
+  }
+  return all;
 }
 
-std::optional<BlockChoice> ChooseBlocks(const Workload& workload, const Epilogue& epilogue,
-                                        bool plain_weight, const CompileOptions& options) {
-  auto family = BlockFamilyOf(workload, epilogue, plain_weight, options);
-  if (!family) return std::nullopt;
-  const std::int64_t rows = workload.data.shape[0];
-  BlockChoice chosen;
-  chosen.blocks.push_back({1, family->one.program, BlockCost(*family, rows)});
-  for (std::int64_t entries = 2; entries * rows <= kMaxRows; ++entries) {
-    if (entries > options.open->range.most) break;
-    auto choice = BuildBlock(*family, WithRows(workload, entries * rows), epilogue, options.target);
-    if (!choice.ok()) continue;
-    chosen.blocks.push_back(
-        {entries, std::move(choice->program), BlockCost(*family, entries * rows)});
+Result<std::vector<Candidate>> TilesToMeasure(const Workload& workload, const Epilogue& epilogue,
+                                              const CompileOptions& options) {
+  if (!HasBlocks(workload) || options.open->range.most == 1) return std::vector<Candidate>();
+  return BlockChooser(workload, epilogue, options).Unmeasured();
+}
+
+Result<std::optional<BlockChoice>> ChooseBlocks(const Workload& workload, const Epilogue& epilogue,
+                                                bool plain_weight, const CompileOptions& options) {
+  if (plain_weight || !HasBlocks(workload) || options.open->range.most == 1) {
+    return std::optional<BlockChoice>();
   }
-  chosen.one = std::move(family->one);
-  return chosen;
+  return BlockChooser(workload, epilogue, options).Choose();
 }
 
 }  // namespace tilewright

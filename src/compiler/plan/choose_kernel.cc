@@ -61,25 +61,10 @@ class KernelChooser {
           from_store->status().message());
       from_store = BuildAsked(*asked.candidate(), asked.level);
     }
-    OperatorReport report;
-    report.workload_key = workload_.Key();
-    report.answer = asked.level;
-    report.expected_slowdown = asked.answer.expected_slowdown;
-    report.explanation = asked.answer.explanation;
-    report.skipped_record = asked.answer.skipped_record;
-    report.cause = asked.answer.cause;
+    OperatorReport report = ReportOf(asked);
     if (from_store.has_value()) {
       if (from_store->ok()) {
-        report.tuned = asked.answer.record.has_value() || asked.imported() != nullptr;
-        report.imported = asked.imported() != nullptr;
-        if (report.imported) report.imported_target = asked.imported()->target;
-        if (options_.prefer && asked.level == records::AnswerLevel::kHit && report.tuned) {
-          report.limited = asked.answer.record->trial.ValueOf(options_.prefer->limited);
-        }
-        if (asked.answer.record && asked.answer.record->trial.verified) {
-          report.max_abs_error = asked.answer.record->trial.max_abs_error;
-        }
-        report.source = report.tuned ? asked.source : std::string();
+        AddRecord(asked, report);
         return With(std::move(report), **std::move(from_store));
       }
       report.answer = records::AnswerLevel::kMiss;
@@ -94,6 +79,34 @@ class KernelChooser {
     TW_ASSIGN_OR_RETURN(auto built, BuildDefault());
     report.explanation += "; default config of " + built.report.template_key;
     return With(std::move(report), std::move(built));
+  }
+
+  /// See MeasuredKernels.
+  Result<MeasuredConfigs> MeasuredOnly() {
+    MeasuredConfigs found;
+    TW_ASSIGN_OR_RETURN(const auto asked, Ask());
+    if (asked.level != records::AnswerLevel::kHit || !asked.answer.record) return found;
+    const records::Record& hit = *asked.answer.record;
+    if (hit.trial.metric != Trial().metric) return found;
+    found.report = ReportOf(asked);
+    AddRecord(asked, found.report);
+    std::vector<Measured> all = {{std::make_shared<const records::Record>(hit), hit.trial.value}};
+    if (IsMeasuredHere(asked)) {
+      TW_ASSIGN_OR_RETURN(auto others, FastestLike(asked));
+      for (Measured& one : others) {
+        if (one.record->id != hit.id) all.push_back(std::move(one));
+      }
+    }
+    for (Measured& one : all) {
+      KernelOption option;
+      option.entry = options_.templates->Find(one.record->trial.candidate.template_key);
+      if (option.entry == nullptr) continue;
+      option.config = one.record->trial.candidate.config;
+      option.seconds = one.seconds;
+      option.record = std::move(one.record);
+      found.options.push_back(std::move(option));
+    }
+    return found;
   }
 
   /// See KernelOptions.
@@ -151,6 +164,32 @@ class KernelChooser {
 
   static bool NeedsConstantWeight(const KernelLayouts& layouts) {
     return layouts.shift_data || layouts.multiply_dtype || layouts.winograd_tile > 0;
+  }
+
+  /// Returns what the answer says, without its record.
+  OperatorReport ReportOf(const records::CatalogAnswer& asked) const {
+    OperatorReport report;
+    report.workload_key = workload_.Key();
+    report.answer = asked.level;
+    report.expected_slowdown = asked.answer.expected_slowdown;
+    report.explanation = asked.answer.explanation;
+    report.skipped_record = asked.answer.skipped_record;
+    report.cause = asked.answer.cause;
+    return report;
+  }
+
+  /// Adds what the record says that was used.
+  void AddRecord(const records::CatalogAnswer& asked, OperatorReport& report) const {
+    report.tuned = asked.answer.record.has_value() || asked.imported() != nullptr;
+    report.imported = asked.imported() != nullptr;
+    if (report.imported) report.imported_target = asked.imported()->target;
+    if (options_.prefer && asked.level == records::AnswerLevel::kHit && report.tuned) {
+      report.limited = asked.answer.record->trial.ValueOf(options_.prefer->limited);
+    }
+    if (asked.answer.record && asked.answer.record->trial.verified) {
+      report.max_abs_error = asked.answer.record->trial.max_abs_error;
+    }
+    report.source = report.tuned ? asked.source : std::string();
   }
 
   /// Returns the kernel with the reason for it.
@@ -474,6 +513,12 @@ Result<KernelChoice> ChooseKernel(const Workload& workload, const Epilogue& epil
                                   bool plain_weight, const LayoutSeconds& layout_seconds,
                                   const CompileOptions& options, const KernelOption* option) {
   return KernelChooser(workload, epilogue, plain_weight, layout_seconds, options, option).Choose();
+}
+
+Result<MeasuredConfigs> MeasuredKernels(const Workload& workload, const Epilogue& epilogue,
+                                        const CompileOptions& options) {
+  const LayoutSeconds none;
+  return KernelChooser(workload, epilogue, /*plain_weight=*/false, none, options).MeasuredOnly();
 }
 
 Result<std::vector<KernelOption>> KernelOptions(const Workload& workload, const Epilogue& epilogue,

@@ -50,6 +50,17 @@ inline bool SameLayouts(const KernelLayouts& a, const KernelLayouts& b) {
 Result<std::vector<KernelOption>> KernelOptions(const Workload& workload, const Epilogue& epilogue,
                                                 bool plain_weight, const CompileOptions& options);
 
+/// Configs of a workload that were measured on this device.
+struct MeasuredConfigs {
+  OperatorReport report;              ///< of the hit; see ChooseKernel
+  std::vector<KernelOption> options;  ///< the hit first, then by time; layouts are not set
+};
+
+/// Returns the configs that may replace a hit of the stores, and the hit; none without a hit.
+/// Errors: those of the stores.
+Result<MeasuredConfigs> MeasuredKernels(const Workload& workload, const Epilogue& epilogue,
+                                        const CompileOptions& options);
+
 /// Queries the stores for the best config. Without an option, it also takes a config of the
 /// workload with other layouts that is slower by less than the layout changes it saves. It falls
 /// back to the default config of the preferred template that can serve the workload. If a stream

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <span>
 
 #include "src/base/math.h"
 #include "src/compiler/plan/open_positions.h"
@@ -134,23 +135,20 @@ class OpenPlanner {
       open.kernels.push_back(AddProgram(step, *call.any_length, 1));
       return Status();
     }
-    std::vector<const BlockKernel*> blocks;
-    for (const BlockKernel& block : call.blocks) {
-      if (Fits(step, block)) blocks.push_back(&block);
-    }
-    if (blocks.empty() || blocks.front()->entries != 1) blocks.clear();
-    if (blocks.empty()) {
-      TW_ASSIGN_OR_RETURN(const int kernel, AddKernel(step, plan_.KernelOf(call), 1));
+    const bool fits = std::ranges::all_of(
+        call.blocks, [&](const BlockKernel& block) { return Fits(step, block); });
+    if (call.blocks.empty() || !fits) {
+      TW_ASSIGN_OR_RETURN(const int kernel, AddKernel(step, std::span(&plan_.KernelOf(call), 1)));
       open.kernels.push_back(kernel);
+      open.entries.push_back(1);
       return Status();
     }
-    for (const BlockKernel* block : blocks) {
-      TW_ASSIGN_OR_RETURN(const int kernel, AddKernel(step, block->program, block->entries));
+    for (const BlockKernel& block : call.blocks) {
+      TW_ASSIGN_OR_RETURN(const int kernel, AddKernel(step, block.bodies));
       open.kernels.push_back(kernel);
+      open.entries.push_back(std::ssize(block.bodies));
     }
-    for (std::int64_t size = 1; size <= open_.range.most; ++size) {
-      open.choice.push_back(Choose(blocks, size));
-    }
+    open.choice = call.block_choice;
     return Status();
   }
 
@@ -177,37 +175,23 @@ class OpenPlanner {
     return Status();
   }
 
-  /// Returns true if the block's tensors are those of the step, with entries in the outermost
+  /// Returns true if the tensors of all blocks are those of the step, with entries in the outermost
   /// dimension.
   bool Fits(const PlanStep& step, const BlockKernel& block) const {
-    const std::vector<Buffer>& parameters = block.program.parameters;
-    if (parameters.size() != step.buffers.size()) return false;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      const std::int64_t bytes = plan_.buffers[static_cast<std::size_t>(step.buffers[i])].bytes;
-      const std::int64_t entries = HasEntries(step.buffers[i]) ? block.entries : 1;
-      if (parameters[i]->bytes() != entries * bytes) return false;
+    for (std::size_t entries = 1; entries <= block.bodies.size(); ++entries) {
+      const std::vector<Buffer>& parameters = block.bodies[entries - 1].parameters;
+      if (parameters.size() != step.buffers.size()) return false;
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const std::int64_t bytes = plan_.buffers[static_cast<std::size_t>(step.buffers[i])].bytes;
+        const auto times = static_cast<std::int64_t>(HasEntries(step.buffers[i]) ? entries : 1);
+        if (parameters[i]->bytes() != times * bytes) return false;
+      }
     }
     return true;
   }
 
-  /// Returns the position of the fastest block for a number of entries; the last block is moved
-  /// back, so no block may have more entries.
-  static std::uint8_t Choose(const std::vector<const BlockKernel*>& blocks, std::int64_t size) {
-    std::size_t best = 0;
-    double least = 0;
-    for (std::size_t i = 0; i < blocks.size() && blocks[i]->entries <= size; ++i) {
-      const auto count = static_cast<double>(CeilDiv(size, blocks[i]->entries));
-      const double cost = count * blocks[i]->cost;
-      if (i > 0 && cost > least) continue;
-      best = i;
-      least = cost;
-    }
-    return static_cast<std::uint8_t>(best);
-  }
-
-  Result<int> AddKernel(const PlanStep& step, const Program& block, std::int64_t entries) {
+  Result<int> AddKernel(const PlanStep& step, std::span<const Program> bodies) {
     OpenLoop loop;
-    loop.entries = entries;
     loop.most = open_.range.most;
     std::int64_t with = 0, without = 0;
     for (int buffer : step.buffers) {
@@ -220,8 +204,8 @@ class OpenPlanner {
     loop.parallel = plan_.target.num_threads() > 1 &&
                     loop.most * std::max(with, step.report.macs) >= kWorthThreads;
     loop.blocks_innermost = without > with;
-    TW_ASSIGN_OR_RETURN(auto program, OpenProgram(block, loop));
-    return AddProgram(step, std::move(program), entries);
+    TW_ASSIGN_OR_RETURN(auto program, OpenProgram(bodies, loop));
+    return AddProgram(step, std::move(program), std::ssize(bodies));
   }
 
   int AddProgram(const PlanStep& step, Program program, std::int64_t entries) {
@@ -241,6 +225,21 @@ class OpenPlanner {
 };
 
 }  // namespace
+
+std::set<std::int64_t> SizesOfAllKernels(const OpenPlan& open) {
+  std::set<std::int64_t> sizes;
+  std::set<std::pair<int, std::int64_t>> known;  // kernels with entries of a block
+  for (const OpenStep& step : open.steps) {
+    for (std::int64_t size = 1; size <= std::ssize(step.choice); ++size) {
+      const std::size_t kernel = step.choice[static_cast<std::size_t>(size) - 1];
+      const std::int64_t blocks = CeilDiv(size, step.entries[kernel]);
+      for (const std::int64_t entries : {size / blocks, CeilDiv(size, blocks)}) {
+        if (known.emplace(step.kernels[kernel], entries).second) sizes.insert(size);
+      }
+    }
+  }
+  return sizes;
+}
 
 Status MakeOpenPlan(Plan& plan, const CompileOptions& options) {
   if (PositionsOf(options) != nullptr) return MakePositionPlan(plan, options);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "src/base/status.h"
@@ -9,10 +10,9 @@
 
 namespace tilewright {
 
-/// How a kernel for a block of entries becomes a kernel for any number of entries.
+/// How kernels for blocks of entries become a kernel for any number of entries.
 struct OpenLoop {
-  std::int64_t entries = 1;  ///< of a block
-  std::int64_t most = 1;     ///< largest number of entries
+  std::int64_t most = 1;  ///< largest number of entries
   /// By parameter: whether the tensor has entries, which are then its outermost part.
   std::vector<bool> has_entries;
   bool parallel = false;  ///< blocks may run on several threads
@@ -21,14 +21,15 @@ struct OpenLoop {
   bool blocks_innermost = false;
 };
 
-/// Puts the loop over blocks around a kernel. The new first parameter is the number of entries, one
-/// int64, at least `entries`. The last block is moved back to end with the last entry, so it may
-/// compute entries a second time: with blocks of several entries, the result may not overwrite an
-/// operand. Tensors keep the shape of a block; a first index goes on beyond it.
+/// Puts the loop over blocks around kernels of one computation. The new first parameter is the
+/// number of entries, one int64 from 1. Entries are shared evenly among as few blocks as possible,
+/// so a block has at most `bodies.size()` entries and any two differ by at most one. Tensors keep
+/// the shape of the largest block; a first index goes on beyond it.
 ///
+/// bodies: kernels for blocks of one, two, … entries, at least one.
 /// Errors: kUnsupported for a kernel that calls a library, and for a tensor whose outermost
 /// dimension has no whole number of elements for each entry.
-Result<Program> OpenProgram(const Program& block, const OpenLoop& loop);
+Result<Program> OpenProgram(std::span<const Program> bodies, const OpenLoop& loop);
 
 /// Loop over the blocks of a kernel.
 struct BlockLoop {
@@ -37,9 +38,12 @@ struct BlockLoop {
   std::int64_t most = 1;                            ///< blocks
   bool parallel = false, blocks_innermost = false;  ///< as OpenLoop has them
 };
-/// Puts a loop around the code of block `loop.number`. If that is a loop over parts, it becomes one
-/// loop over the parts of all blocks. around: adds variables around the code of a part or a block.
-Stmt LoopOverBlocks(const Stmt& block, const BlockLoop& loop,
-                    const std::function<Stmt(Stmt)>& around);
+/// Puts a loop around the code of block `loop.number`. If its bodies are loops over as many parts,
+/// they become one loop over the parts of all blocks.
+///
+/// bodies: alternatives, at least one. around: makes one statement of the bodies, or of those of a
+/// part, and adds variables around it.
+Stmt LoopOverBlocks(std::vector<Stmt> bodies, const BlockLoop& loop,
+                    const std::function<Stmt(std::vector<Stmt>)>& around);
 
 }  // namespace tilewright

@@ -180,20 +180,21 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
     };
     // Layers of a few rows are chosen for blocks of entries, whose kernels share the weight.
     std::optional<BlockChoice> chosen;
-    if (options_.open && PositionsOf(options_) == nullptr)
-      chosen = ChooseBlocks(workload, group.epilogue, plain_weight, options_);
+    if (options_.open && PositionsOf(options_) == nullptr) {
+      TW_ASSIGN_OR_RETURN(chosen, ChooseBlocks(workload, group.epilogue, plain_weight, options_));
+    }
     if (!chosen) {
       TW_ASSIGN_OR_RETURN(auto choice, ChooseKernel(workload, group.epilogue, plain_weight,
                                                     layout_seconds, options_, option));
-      chosen = BlockChoice{std::move(choice), {}};
+      chosen = BlockChoice{std::move(choice), {}, {}};
     }
     const int kernel = AddKernel(chosen->one.program, SymbolPart(workload.op_name()));
-    known =
-        choices_
-            .emplace(key, AnchorChoice{std::move(chosen->one), kernel, std::move(chosen->blocks)})
-            .first;
+    known = choices_
+                .emplace(key, AnchorChoice{std::move(chosen->one), kernel,
+                                           std::move(chosen->blocks), std::move(chosen->choice)})
+                .first;
   }
-  const auto& [choice, kernel, blocks] = known->second;
+  const auto& [choice, kernel, blocks, block_choice] = known->second;
   TW_ASSIGN_OR_RETURN(auto signature, SignatureOf(workload, group.epilogue, choice.layouts,
                                                   choice.program.parameters));
   TW_ASSIGN_OR_RETURN(auto logical_layout, workload.OutputLayout());
@@ -238,7 +239,8 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
                   .bfloat16 = workload.data.dtype == kBFloat16 && MultipliesPairs() &&
                               signature.layouts.winograd_tile == 0,
                   .winograd_tile = signature.layouts.winograd_tile,
-                  .blocks = blocks};
+                  .blocks = blocks,
+                  .block_choice = block_choice};
   if (const auto conv = ConvShapeOf(workload); conv.ok() && call.winograd_tile > 0) {
     call.winograd_kernel = conv->r;
   }

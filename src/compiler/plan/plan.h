@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -43,23 +44,21 @@ struct StreamKernel {
   std::vector<std::int32_t> operand_addends;
 };
 
-/// Kernel of an operator for a block of several entries of an open dimension. Its constants have
-/// the layouts of the kernel for one.
+/// Kernels of an operator for blocks of one, two, … entries of an open dimension. Their constants
+/// have the layouts of the kernel for one.
 struct BlockKernel {
-  std::int64_t entries = 1;
-  Program program;
-  double cost = 1;  ///< relative time of a block
+  std::vector<Program> bodies;
 };
 
 /// Machine code or a grid computes the value.
 struct KernelStep {
   int kernel = -1;  ///< position in Plan::kernels
   bool int8 = false;
-  bool bfloat16 = false;             ///< multiplies pairs of bfloat16 at once (vdpbf16ps)
-  std::int64_t winograd_tile = 0;    ///< as KernelLayouts has it
-  std::int64_t winograd_kernel = 0;  ///< rows of the convolution's kernel, with tiles
-  /// For MakeOpenPlan; the kernel of one entry is the first.
-  std::vector<BlockKernel> blocks = {};
+  bool bfloat16 = false;                 ///< multiplies pairs of bfloat16 at once (vdpbf16ps)
+  std::int64_t winograd_tile = 0;        ///< as KernelLayouts has it
+  std::int64_t winograd_kernel = 0;      ///< rows of the convolution's kernel, with tiles
+  std::vector<BlockKernel> blocks = {};  ///< for MakeOpenPlan
+  std::vector<std::uint8_t> block_choice = {};  ///< by size - 1: position in `blocks`
   /// For MakeOpenPlan: the kernel for any length of a sequence, which is its first parameter.
   std::optional<Program> any_length = {};
   /// Positions of a block that this kernel reads and writes as a whole.
@@ -98,11 +97,12 @@ struct PlanStep {
 
 /// Kernels of a step for any number of entries (OpenProgram).
 struct OpenStep {
-  std::vector<int> kernels;          ///< positions in OpenPlan::kernels; empty if the step copies
-  std::vector<std::uint8_t> choice;  ///< by size - 1: position in `kernels`; empty: the only one
-  bool has_entries = false;          ///< its result
-  bool takes_count = false;          ///< the number of entries is the first argument of the kernels
-  std::int64_t bytes_of_entry = 0;   ///< part of the step's bytes that each entry has
+  std::vector<int> kernels;           ///< positions in OpenPlan::kernels; empty if the step copies
+  std::vector<std::uint8_t> choice;   ///< by size - 1: position in `kernels`; empty: the only one
+  std::vector<std::int64_t> entries;  ///< by kernel: most entries of a block
+  bool has_entries = false;           ///< its result
+  bool takes_count = false;         ///< the number of entries is the first argument of the kernels
+  std::int64_t bytes_of_entry = 0;  ///< part of the step's bytes that each entry has
   /// Of a result with positions, which are its entries.
   std::optional<PositionRows> rows = {};
 };
@@ -119,6 +119,10 @@ struct OpenPlan {
   /// Entries are positions: every tensor in the arena has room for the most of them, at one offset.
   bool fixed_arena = false;
 };
+
+/// Returns sizes with which all kernels run with all numbers of entries of a block that occur: for
+/// each the least one.
+std::set<std::int64_t> SizesOfAllKernels(const OpenPlan& open);
 
 /// A model as kernels, memory and a list of steps: the input of code generation.
 struct Plan {

@@ -402,8 +402,8 @@ class PositionBuilder {
     loop.most = std::max<std::int64_t>(most, 1);
     loop.parallel = kernel_.parallel;
     loop.blocks_innermost = kernel_.blocks_innermost;
-    Stmt made =
-        LoopOverBlocks(mover.Move(block.program->body), loop, [](Stmt inside) { return inside; });
+    Stmt made = LoopOverBlocks({mover.Move(block.program->body)}, loop,
+                               [](std::vector<Stmt> inside) { return inside.front(); });
     TW_RETURN_IF_ERROR(mover.status());
     return made;
   }

@@ -58,6 +58,11 @@ std::size_t RowWiseDimensions(const Operator& op, std::size_t rank) {
 
 bool IsRowWise(const Operator& op, std::size_t rank) { return RowWiseDimensions(op, rank) == 1; }
 
+const Node* OperatorOf(const Graph& graph, int id, OpKind kind) {
+  const Node& node = graph.node(id);
+  return node.kind == NodeKind::kOperator && node.op.kind == kind ? &node : nullptr;
+}
+
 bool IsBinaryElementwise(const Node& node) {
   return node.kind == NodeKind::kOperator && IsElementwise(node.op.kind) && node.inputs.size() == 2;
 }

@@ -26,6 +26,9 @@ bool IsRowWise(const Operator& op, std::size_t rank);
 /// operator is not row-wise.
 std::size_t RowWiseDimensions(const Operator& op, std::size_t rank);
 
+/// Returns the node that makes a value if it is an operator of this kind, else null.
+const Node* OperatorOf(const Graph& graph, int id, OpKind kind);
+
 /// Returns true for an elementwise operator with two inputs.
 bool IsBinaryElementwise(const Node& node);
 /// Returns true if an operator's two inputs can be exchanged.

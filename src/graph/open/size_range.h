@@ -6,13 +6,16 @@
 #include <string_view>
 
 #include "src/base/status.h"
+#include "src/graph/open/size_counts.h"
 
 namespace tilewright {
 
-/// Dimension of a model file that stays open in a library, with the sizes that it may have.
+/// Dimension of a model file that stays open in a library, with the sizes that it may have and
+/// those that were observed.
 struct SizeRange {
   std::string name;
   std::int64_t least = 1, most = 1;
+  SizeCounts counts = {};  ///< observed runs; empty: unknown
   /// Returns "batch=1..64".
   std::string ToString() const;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/graph/ir/operand.h"
 #include "src/graph/ir/rewrite.h"
 #include "src/tensor/operator_table.h"
 
@@ -19,11 +20,6 @@ struct Reduced {
   int value = -1;
   Shape axes;
 };
-
-const Node* OperatorOf(const Graph& graph, int id, OpKind kind) {
-  const Node& node = graph.node(id);
-  return node.kind == NodeKind::kOperator && node.op.kind == kind ? &node : nullptr;
-}
 
 /// Returns a reduction, or a global pool of sequences in the form of one.
 std::optional<Reduced> ReductionOf(const Graph& graph, const Node& node) {

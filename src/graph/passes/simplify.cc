@@ -29,11 +29,6 @@ struct Replacement {
 
 Replacement Existing(int id) { return {std::nullopt, {id}}; }
 
-const Node* OperatorOf(const Graph& graph, int id, OpKind kind) {
-  const Node& node = graph.node(id);
-  return node.kind == NodeKind::kOperator && node.op.kind == kind ? &node : nullptr;
-}
-
 // Returns the value of a constant of one element.
 std::optional<double> ScalarOf(const Graph& graph, int id) {
   if (graph.node(id).type.elements() != 1 || !graph.HasContents(id)) return std::nullopt;

@@ -31,6 +31,59 @@ void NoteNames(const char* what, const std::vector<std::string>& names,
   note(FormatPrintable("{}: {}", what, text));
 }
 
+Json BlocksJson(const OperatorReport& op) {
+  Json list = Json::array();
+  for (const BlockReport& block : op.blocks) {
+    Json json = {{"template", block.template_key}, {"config", block.config}};
+    if (block.measured_rows > 0) {
+      json["measured_rows"] = block.measured_rows;
+      json["seconds"] = block.seconds;
+    }
+    json["entries"] = block.entries;
+    json["gain"] = block.gain;
+    json["sizes"] = Json::array();
+    for (const auto& [least, most] : block.sizes) {
+      json["sizes"].push_back({{"from", least}, {"to", most}});
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+std::string SizesText(const BlockReport& block) {
+  constexpr std::size_t kMaxNamed = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(block.sizes.size(), kMaxNamed); ++i) {
+    const auto& [least, most] = block.sizes[i];
+    text += (i == 0 ? "" : ", ") +
+            (least == most ? std::to_string(least) : fmt::format("{} to {}", least, most));
+  }
+  if (block.sizes.size() > kMaxNamed) {
+    text += fmt::format(" and {} more intervals", block.sizes.size() - kMaxNamed);
+  }
+  return text.empty() ? "no size" : text;
+}
+
+/// Describes the configs of dense layers by size; layers of one kernel have one line.
+std::string BlocksText(const CompiledModel& model) {
+  std::string text;
+  std::vector<std::string> known;
+  for (const OperatorReport& op : model.operators) {
+    const bool tuned = !op.blocks.empty() && op.blocks.front().measured_rows > 0;
+    if (!tuned || std::ranges::find(known, op.kernel) != known.end()) continue;
+    known.push_back(op.kernel);
+    std::string line = Printable(op.value) + ": ";
+    for (std::size_t i = 0; i < op.blocks.size(); ++i) {
+      const BlockReport& block = op.blocks[i];
+      line += fmt::format("{}sizes {} by the record of {}", i == 0 ? "" : "; ", SizesText(block),
+                          Counted(block.measured_rows, "row"));
+      if (i > 0) line += fmt::format(", saves {:.1f} %", 100 * block.gain);
+    }
+    text += WrappedParagraph(line);
+  }
+  return text;
+}
+
 /// Explains the difference between the sum of the operators and the time of a run.
 std::string BenchSumText(const BenchReport& report) {
   const double between = report.total_seconds - report.operators_seconds;
@@ -78,6 +131,7 @@ Json CompiledJson(const CompiledModel& model) {
                          {"macs", op.macs},
                          {"bytes", op.bytes}});
     if (op.max_abs_error) operators.back()["max_abs_error"] = *op.max_abs_error;
+    if (!op.blocks.empty()) operators.back()["blocks"] = BlocksJson(op);
   }
   return {{"library", model.library_path},
           {"kernels", model.kernels},
@@ -130,6 +184,7 @@ std::string CompiledText(const CompiledModel& model, const std::string& output) 
         layouts.changed == 1 ? "takes" : "take", 100 * (1 - layouts.seconds / layouts.rule_seconds),
         layouts.exact ? "no choice saves more" : "by a bounded search"));
   }
+  text += BlocksText(model);
   if (const CompileCheck& check = model.check; check.ran) {
     text += WrappedParagraph(
         fmt::format("checked in {:.1f} s: all results are written, {} of {} compared with the "
