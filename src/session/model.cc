@@ -121,7 +121,8 @@ Status ModelOptions::CheckUnused(std::string_view why) const {
 std::string RangeNote(const SizeRange& range) {
   return FormatPrintable(
       "note: --dim {}: tasks are those of one entry ({}=1), of which a library for the range "
-      "consists; those of dense layers have a few sizes, whose records serve all",
+      "consists, or of a block of columns or samples; those of dense layers have a few sizes, "
+      "whose records serve all",
       range.ToString(), range.name);
 }
 

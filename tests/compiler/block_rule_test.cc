@@ -1,6 +1,6 @@
 // Which register tile computes which size, from a few measured times.
 
-#include "src/compiler/plan/block_rule.h"
+#include "src/compiler/open/block_rule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::int64_t kSteps = 6, kBatch = 2, kUnits = 4;
 
-int RowsOfStates(Graph& graph, const std::string& name, int all, std::int64_t begin, std::int64_t end) {
+int RowsOfStates(Graph& graph, const std::string& name, int all, std::int64_t begin,
+                 std::int64_t end) {
   Operator op{OpKind::kSlice, {}};
   op.attributes.end = graph.node(all).type.shape;
   op.attributes.begin.assign(op.attributes.end.size(), 0);
@@ -33,7 +34,8 @@ Graph Slices(const Operator& op, const std::vector<TensorType>& types, int state
   }
   const int all = *graph.AddOperator("all", op, inputs);
   std::vector<int> outputs = {RowsOfStates(graph, "results", all, 0, kSteps)};
-  if (state >= 0) outputs.push_back(RowsOfStates(graph, "last", all, kSteps + state, kSteps + state + 1));
+  if (state >= 0)
+    outputs.push_back(RowsOfStates(graph, "last", all, kSteps + state, kSteps + state + 1));
   graph.SetOutputs(outputs);
   return graph;
 }

@@ -12,8 +12,8 @@
 
 #include "records/devices/device_results.h"
 #include "src/base/math.h"
-#include "src/compiler/plan/block_rule.h"
-#include "src/compiler/plan/block_tiles.h"
+#include "src/compiler/open/block_rule.h"
+#include "src/compiler/open/block_tiles.h"
 #include "src/graph/open/size_counts.h"
 #include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"

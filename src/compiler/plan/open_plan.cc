@@ -11,8 +11,8 @@
 #include <span>
 
 #include "src/base/math.h"
+#include "src/compiler/open/open_program.h"
 #include "src/compiler/plan/open_positions.h"
-#include "src/compiler/plan/open_program.h"
 #include "src/compiler/plan/plan.h"
 #include "src/templates/attention_schedule.h"
 

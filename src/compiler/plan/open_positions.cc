@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "src/base/math.h"
+#include "src/compiler/open/position_mean.h"
+#include "src/compiler/open/position_program.h"
 #include "src/compiler/plan/position_blocks.h"
-#include "src/compiler/plan/position_mean.h"
-#include "src/compiler/plan/position_program.h"
 #include "src/tensor/layout.h"
 
 namespace tilewright {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "src/base/math.h"
+#include "src/compiler/open/position_program.h"
 #include "src/compiler/options/options.h"
 #include "src/compiler/options/report.h"
 #include "src/compiler/plan/physical_layout.h"
-#include "src/compiler/plan/position_program.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/partition/partition.h"
 #include "src/ir/stmt.h"

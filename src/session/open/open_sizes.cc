@@ -36,12 +36,21 @@ Json PlacesJson(const std::vector<SymbolPlace>& places) {
   return list;
 }
 
-/// Returns options that give every open dimension the size 1.
-ModelOptions WithSizesOfOne(ModelOptions options, const std::vector<OpenSymbol>& symbols) {
+/// Returns options that give every open dimension this size.
+ModelOptions WithSizes(ModelOptions options, const std::vector<OpenSymbol>& symbols,
+                       std::int64_t size) {
   for (const OpenSymbol& symbol : symbols) {
-    options.bindings.dims.push_back(symbol.symbol.name + "=1");
+    options.bindings.dims.push_back(fmt::format("{}={}", symbol.symbol.name, size));
   }
   return options;
+}
+
+/// Reads a model, and gives it the weights that it lacks.
+Result<Graph> LoadSeeded(const Result<ModelSource>& source) {
+  TW_RETURN_IF_ERROR(source);
+  TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(*source));
+  SeedConstants(graph, SeedRule::kMissing);
+  return graph;
 }
 
 }  // namespace
@@ -70,13 +79,10 @@ Status CheckRange(const ModelOptions& options, const std::string& file, const Si
   if (!DeviceTraitsOf(target).machine_code) {
     return Unsupported("--dim " + range.ToString() + ": a range is for CPUs, expected one size");
   }
-  const auto read = [&](std::int64_t size) -> Result<Graph> {
-    TW_ASSIGN_OR_RETURN(const auto source, options.SourceAt(file, range, size));
-    TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
-    SeedConstants(graph, SeedRule::kMissing);
-    return graph;
+  const auto read = [&](std::int64_t size) {
+    return LoadSeeded(options.SourceAt(file, range, size));
   };
-  TW_ASSIGN_OR_RETURN(const Graph entry, read(1));
+  TW_ASSIGN_OR_RETURN(const Graph entry, LoadSeeded(options.Source(file)));
   CompileOptions compile;
   compile.target = target;
   const auto open = FindOpenDimension(entry, read, range, compile);
@@ -91,11 +97,13 @@ void FindRanges(const ModelOptions& options, const std::string& file, const Targ
     }
     return;
   }
-  constexpr std::array<std::int64_t, 3> kLargest = {512, 64, 8};
+  // An image or a signal of one position is too small for most networks.
+  constexpr std::array<std::pair<std::int64_t, std::int64_t>, 4> kRanges = {
+      {{1, 512}, {1, 64}, {1, 8}, {32, 1024}}};
   for (OpenSymbol& symbol : symbols) {
-    for (const std::int64_t most : kLargest) {
-      const SizeRange range{symbol.symbol.name, 1, most};
-      const Status status = CheckRange(WithSizesOfOne(options, symbols), file, range, target);
+    for (const auto& [least, most] : kRanges) {
+      const SizeRange range{symbol.symbol.name, least, most};
+      const Status status = CheckRange(WithSizes(options, symbols, least), file, range, target);
       if (status.ok()) {
         symbol.range = range;
         symbol.refusal.clear();
@@ -111,7 +119,7 @@ Result<Graph> LoadToInspect(const ModelOptions& options, const std::string& file
   TW_ASSIGN_OR_RETURN(const auto source, options.Source(file));
   auto graph = LoadGraph(source);
   if (graph.ok() || symbols.empty() || all_sizes) return graph;
-  const auto ones = WithSizesOfOne(options, symbols).Source(file);
+  const auto ones = WithSizes(options, symbols, 1).Source(file);
   if (!ones.ok()) return graph;
   auto sized = LoadGraph(*ones);
   return sized.ok() ? std::move(sized) : std::move(graph);

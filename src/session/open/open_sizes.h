@@ -27,14 +27,14 @@ struct OpenSymbol {
 std::vector<OpenSymbol> OpenSymbolsOf(const ModelOptions& options, const std::string& file);
 
 /// Checks that one library for the target can have all sizes of the range (FindOpenDimension).
-/// options: with the range's dimension at size 1 (ModelOptions::TakeRange).
+/// options: with one size of the range, as ModelOptions::TakeRange leaves them.
 /// Errors: those of reading the file and of FindOpenDimension; kUnsupported for a target without
 /// machine code.
 Status CheckRange(const ModelOptions& options, const std::string& file, const SizeRange& range,
                   const Target& target);
 
 /// Finds the ranges that libraries could take, if one dimension is open: the first of a few ranges
-/// from size 1 that CheckRange accepts. Several open dimensions are refused.
+/// that CheckRange accepts. Several open dimensions are refused.
 void FindRanges(const ModelOptions& options, const std::string& file, const Target& target,
                 std::vector<OpenSymbol>& symbols);
 

@@ -1,14 +1,14 @@
 // Kernels for any number of positions. Tensors keep the dimensions of a block's; that of the
 // positions gets the extent of a row in memory, and its index goes on from block to block.
 
-#include "src/compiler/plan/position_program.h"
+#include "src/compiler/open/position_program.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "src/base/math.h"
-#include "src/compiler/plan/open_program.h"
+#include "src/compiler/open/open_program.h"
 #include "src/graph/open/size_range.h"
 #include "src/ir/open_loop.h"
 #include "src/ir/visit.h"

@@ -1,4 +1,4 @@
-#include "src/compiler/plan/open_program.h"
+#include "src/compiler/open/open_program.h"
 
 #include <algorithm>
 #include <map>

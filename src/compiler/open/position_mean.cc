@@ -1,10 +1,10 @@
-#include "src/compiler/plan/position_mean.h"
+#include "src/compiler/open/position_mean.h"
 
 #include <utility>
 #include <vector>
 
 #include "src/base/math.h"
-#include "src/compiler/plan/position_program.h"
+#include "src/compiler/open/position_program.h"
 #include "src/ir/open_loop.h"
 
 namespace tilewright {

@@ -1,6 +1,6 @@
 // Choice of register tiles by measured times of a few numbers of rows.
 
-#include "src/compiler/plan/block_rule.h"
+#include "src/compiler/open/block_rule.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "src/base/status.h"
-#include "src/compiler/plan/position_program.h"
+#include "src/compiler/open/position_program.h"
 #include "src/ir/stmt.h"
 
 namespace tilewright {

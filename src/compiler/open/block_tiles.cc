@@ -1,4 +1,4 @@
-#include "src/compiler/plan/block_tiles.h"
+#include "src/compiler/open/block_tiles.h"
 
 #include <string_view>
 #include <utility>
