@@ -11,7 +11,7 @@
 #include "src/codegen/amdgpu/code_object.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/simt/simt.h"
-#include "src/schedule/intrinsics.h"
+#include "src/schedule/launch.h"
 #include "src/target/gpu.h"
 
 namespace tilewright {
@@ -26,11 +26,12 @@ Target AmdTarget(std::string_view processor) {
   return *Target::Parse("rocm -model=" + std::string(processor));
 }
 
-/// Reverses the elements of each block by shared memory; without `barrier`, with a race.
-Program Reversal(bool barrier = true) {
+/// Reverses the elements of each block by shared memory of `elements`; without `barrier`, with a
+/// race.
+Program Reversal(bool barrier = true, std::int64_t elements = kAmdThreads) {
   const Buffer input = MakeBuffer("input", kFloat32, {kAmdBlocks * kAmdThreads});
   const Buffer output = MakeBuffer("output", kFloat32, {kAmdBlocks * kAmdThreads});
-  const Buffer shared = MakeBuffer("shared", kFloat32, {kAmdThreads}, Scope::kShared);
+  const Buffer shared = MakeBuffer("shared", kFloat32, {elements}, Scope::kShared);
   const Expr block = MakeVar("block.x"), thread = MakeVar("thread.x");
   const Expr at = block * Expr(kAmdThreads) + thread;
   std::vector<Stmt> steps = {MakeStore(shared, {thread}, MakeLoad(input, {at}))};
@@ -152,6 +153,23 @@ TEST(AmdGpuTest, ProductsOfBytesAreExactWithAndWithoutTheInstruction) {
       }
     }
   }
+}
+
+TEST(AmdGpuTest, LargeLocalMemoryIsThatOfTheLaunch) {
+  const Program program = Reversal(/*barrier=*/true, (50 << 10) / 4);
+  const auto code = Generate({program}, AmdTarget("gfx906"), Emit::kObject);
+  ASSERT_TRUE(code.ok()) << code.status().message();
+  const auto kernels = ResourcesOfCodeObject(*code);
+  ASSERT_TRUE(kernels.ok()) << kernels.status().message();
+  EXPECT_EQ(kernels->front().local_bytes, 0);
+  EXPECT_EQ(PlanLaunches(program).launches.front().dynamic_shared_bytes(), 50 << 10);
+  alignas(64) std::array<float, kAmdBlocks * kAmdThreads> input{}, output{};
+  input[3] = 7;
+  std::array<void*, 2> arguments = {input.data(), output.data()};
+  auto kernel = SimtKernel::Build(program, AmdTarget("gfx906"));
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  ASSERT_TRUE(kernel->Run(arguments).ok());
+  EXPECT_EQ(output[kAmdThreads - 1 - 3], 7);
 }
 
 TEST(AmdGpuTest, OtherFilesAreNoCodeObjects) {
