@@ -11,7 +11,7 @@
 #include "src/codegen/amdgpu/code_object.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/simt/simt.h"
-#include "src/schedule/intrinsics.h"
+#include "src/schedule/launch.h"
 #include "src/target/gpu.h"
 
 namespace tilewright {
@@ -26,11 +26,12 @@ Target AmdTarget(std::string_view processor) {
   return *Target::Parse("rocm -model=" + std::string(processor));
 }
 
-/// Reverses the elements of each block by shared memory; without `barrier`, with a race.
-Program Reversal(bool barrier = true) {
+/// Reverses the elements of each block by shared memory of `elements`; without `barrier`, with a
+/// race.
+Program Reversal(bool barrier = true, std::int64_t elements = kAmdThreads) {
   const Buffer input = MakeBuffer("input", kFloat32, {kAmdBlocks * kAmdThreads});
   const Buffer output = MakeBuffer("output", kFloat32, {kAmdBlocks * kAmdThreads});
-  const Buffer shared = MakeBuffer("shared", kFloat32, {kAmdThreads}, Scope::kShared);
+  const Buffer shared = MakeBuffer("shared", kFloat32, {elements}, Scope::kShared);
   const Expr block = MakeVar("block.x"), thread = MakeVar("thread.x");
   const Expr at = block * Expr(kAmdThreads) + thread;
   std::vector<Stmt> steps = {MakeStore(shared, {thread}, MakeLoad(input, {at}))};
@@ -152,6 +153,73 @@ TEST(AmdGpuTest, ProductsOfBytesAreExactWithAndWithoutTheInstruction) {
       }
     }
   }
+}
+
+/// Sums 64 products in each of 8 unrolled steps, each with a conditional copy to shared memory.
+Program UnrolledSteps() {
+  constexpr std::int64_t kSteps = 8, kDepth = 64;
+  const Buffer input = MakeBuffer("input", kFloat32, {kSteps, kAmdThreads});
+  const Buffer output = MakeBuffer("output", kFloat32, {kAmdThreads});
+  const Buffer shared = MakeBuffer("shared", kFloat32, {kAmdThreads}, Scope::kShared);
+  const Buffer sum = MakeBuffer("sum", kFloat32, {1}, Scope::kLocal);
+  const Expr thread = MakeVar("thread.x"), step = MakeVar("step"), k = MakeVar("k");
+  const Expr factor = MakeLoad(shared, {k});
+  const Stmt copy =
+      MakeIf(Lt(thread, 100), MakeStore(shared, {thread}, MakeLoad(input, {step, thread})));
+  const Stmt add =
+      MakeStore(sum, {Expr(0)}, MakeLoad(sum, {Expr(0)}) + factor * MakeLoad(shared, {k + 1}));
+  const Stmt steps = MakeFor(step, kSteps, LoopKind::kUnrolled,
+                             MakeBlock({MakeBarrier(), copy, MakeBarrier(),
+                                        MakeFor(k, kDepth, LoopKind::kUnrolled, add)}));
+  Program program;
+  program.name = "steps";
+  program.parameters = {input, output};
+  program.body = MakeFor(
+      thread, kAmdThreads, LoopKind::kThreadX,
+      MakeAllocate(
+          shared,
+          MakeAllocate(sum, MakeBlock({MakeStore(sum, {Expr(0)}, MakeFloat(kFloat32, 0)), steps,
+                                       MakeStore(output, {thread}, MakeLoad(sum, {Expr(0)}))}))));
+  return program;
+}
+
+TEST(AmdGpuTest, SumsStayInTheStepThatComputesThem) {
+  const auto code = Generate({UnrolledSteps()}, AmdTarget("gfx906"), Emit::kObject);
+  ASSERT_TRUE(code.ok()) << code.status().message();
+  const auto kernels = ResourcesOfCodeObject(*code);
+  ASSERT_TRUE(kernels.ok()) << kernels.status().message();
+  EXPECT_LE(kernels->front().vector_registers, 100) << "else all values that are added are kept";
+  auto kernel = SimtKernel::Build(UnrolledSteps(), AmdTarget("gfx906"));
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  alignas(64) std::array<float, 8 * kAmdThreads> input{};
+  alignas(64) std::array<float, kAmdThreads> output{};
+  for (std::size_t i = 0; i < input.size(); ++i) input[i] = static_cast<float>(i % 5);
+  std::array<void*, 2> arguments = {input.data(), output.data()};
+  const Status ran = kernel->Run(arguments);
+  ASSERT_TRUE(ran.ok()) << ran.message();
+  float expected = 0;
+  for (std::size_t step = 0; step < 8; ++step) {
+    const float* row = &input[step * kAmdThreads];
+    for (std::size_t k = 0; k < 64; ++k) expected += row[k] * row[k + 1];
+  }
+  EXPECT_EQ(output[7], expected);
+}
+
+TEST(AmdGpuTest, LargeLocalMemoryIsThatOfTheLaunch) {
+  const Program program = Reversal(/*barrier=*/true, (50 << 10) / 4);
+  const auto code = Generate({program}, AmdTarget("gfx906"), Emit::kObject);
+  ASSERT_TRUE(code.ok()) << code.status().message();
+  const auto kernels = ResourcesOfCodeObject(*code);
+  ASSERT_TRUE(kernels.ok()) << kernels.status().message();
+  EXPECT_EQ(kernels->front().local_bytes, 0);
+  EXPECT_EQ(PlanLaunches(program).launches.front().dynamic_shared_bytes(), 50 << 10);
+  alignas(64) std::array<float, kAmdBlocks * kAmdThreads> input{}, output{};
+  input[3] = 7;
+  std::array<void*, 2> arguments = {input.data(), output.data()};
+  auto kernel = SimtKernel::Build(program, AmdTarget("gfx906"));
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  ASSERT_TRUE(kernel->Run(arguments).ok());
+  EXPECT_EQ(output[kAmdThreads - 1 - 3], 7);
 }
 
 TEST(AmdGpuTest, OtherFilesAreNoCodeObjects) {

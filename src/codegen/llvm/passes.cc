@@ -10,6 +10,7 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include "src/codegen/amdgpu/anchor_sums.h"
 #include "src/codegen/llvm/tile_scheduler.h"
 
 namespace tilewright::emit {
@@ -26,10 +27,10 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, const CpuFeatu
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
 
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/false));
+  llvm::FunctionPassManager promotion, passes;
+  promotion.addPass(llvm::SimplifyCFGPass());
+  promotion.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  promotion.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/false));
   passes.addPass(llvm::InstCombinePass());
   llvm::LoopPassManager loop_passes;
   loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
@@ -37,10 +38,15 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, const CpuFeatu
       llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), /*UseMemorySSA=*/true));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::SimplifyCFGPass());
-  const bool x86 = machine.getTargetTriple().isX86();
+  const bool x86 = machine.getTargetTriple().isX86(), amd = machine.getTargetTriple().isAMDGPU();
   const TileRegisters registers{features.vector_registers(), features.avx512, features.avx2};
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
+    promotion.run(function, functions);
+    if (amd) {
+      amdgpu::AnchorSums(function);
+      functions.invalidate(function, llvm::PreservedAnalyses::none());
+    }
     passes.run(function, functions);
     if (x86) ScheduleTiles(function, registers);
   }

@@ -14,6 +14,7 @@
 
 #include <map>
 
+#include "src/codegen/amdgpu/anchor_sums.h"
 #include "src/codegen/amdgpu/dot.h"
 #include "src/codegen/nvptx/cp_async.h"
 #include "src/codegen/nvptx/dp4a.h"
@@ -239,6 +240,11 @@ class Instrumenter {
 
   /// Replaces inline assembly of the GPU by the computation that it performs.
   Status VisitAssembly(llvm::CallInst& call) {
+    if (amdgpu::IsAnchor(call)) {
+      call.replaceAllUsesWith(call.getArgOperand(0));
+      call.eraseFromParent();
+      return {};
+    }
     const std::string text = llvm::cast<llvm::InlineAsm>(call.getCalledOperand())->getAsmString();
     const bool is_signed = text == nvptx::kDp4aSigned;
     if (!is_signed && text != nvptx::kDp4aUnsigned) {
