@@ -87,8 +87,8 @@ class PlanBuilder {
   Status AddAttention(const FusedGroup& group);
   /// Adds a group that joins an open number of positions. Errors: kUnsupported with the reason.
   Status AddJoin(const FusedGroup& group);
-  /// Copies an input of the model with positions, which has no room for whole blocks of them, to the
-  /// arena; later readers of the value read the copy.
+  /// Copies an input of the model with positions, which has no room for whole blocks of them, to
+  /// the arena; later readers of the value read the copy.
   Status CopyToArena(int node);
   /// Adds attention over an open number of positions. Errors: kUnsupported with the reason.
   Status AddOpenAttention(const FusedGroup& group);

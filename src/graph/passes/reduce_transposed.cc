@@ -20,7 +20,7 @@ struct Reduced {
   Shape axes;
 };
 
-const Node* OperatorOf(const Graph& graph, int id, OpKind kind) {
+const Node* OperatorOfKind(const Graph& graph, int id, OpKind kind) {
   const Node& node = graph.node(id);
   return node.kind == NodeKind::kOperator && node.op.kind == kind ? &node : nullptr;
 }
@@ -38,7 +38,7 @@ std::optional<Reduced> ReductionOf(const Graph& graph, const Node& node) {
   }
   if (kind != OpKind::kGlobalAvgPool2d && kind != OpKind::kGlobalMaxPool2d) return std::nullopt;
   const std::string& layout = node.op.attributes.data_layout;
-  const Node* image = OperatorOf(graph, node.inputs[0], OpKind::kReshape);
+  const Node* image = OperatorOfKind(graph, node.inputs[0], OpKind::kReshape);
   if (image == nullptr || (!layout.empty() && layout != "NCHW")) return std::nullopt;
   const Shape &from = graph.node(image->inputs[0]).type.shape, &to = image->type.shape;
   if (from.size() != 3 || to != Shape{from[0], from[1], 1, from[2]}) return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<Reduced> ReductionOf(const Graph& graph, const Node& node) {
 std::optional<Reduced> Untransposed(const Graph& graph, const Node& node) {
   auto found = ReductionOf(graph, node);
   if (!found) return std::nullopt;
-  const Node* transpose = OperatorOf(graph, found->value, OpKind::kTranspose);
+  const Node* transpose = OperatorOfKind(graph, found->value, OpKind::kTranspose);
   if (transpose == nullptr) return std::nullopt;
   const Shape& axes = transpose->op.attributes.axes;
   const Shape& source = graph.node(transpose->inputs[0]).type.shape;
