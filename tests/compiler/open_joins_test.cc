@@ -32,8 +32,9 @@ enum class Join : std::uint8_t {
   kMaskedMean,    ///< a sum of positions times a mask, divided by the mask's sum
   kFirst,
   kLast,
-  kBeforeTheLast,  ///< which one position does not have
-  kReversed,       ///< positions from the last to the first
+  kReversed,  ///< positions from the last to the first
+  kGram,      ///< products of all pairs of positions
+  kSoftmax,   ///< along the positions
 };
 
 /// Builder of a network for sequences of one length.
@@ -147,11 +148,16 @@ class JoinAt {
     const int x = Reshaped("back", wide, {1, length_, kWidthOfRow});
     const int one = Joined(x);
     outputs_ = {one};
-    if (graph_.node(one).type.elements() != kWidthOfRow) return;
+    if (!IsOne()) return;
     const int row = Reshaped("one_row", one, {1, kWidthOfRow});
     outputs_.push_back(Op("tags", OpKind::kDense, {row, weight}));
   }
 
+  /// Returns true if the result is of one position.
+  bool IsOne() const {
+    return join_ != Join::kMeanTakenOff && join_ != Join::kReversed && join_ != Join::kSoftmax &&
+           join_ != Join::kGram;
+  }
   int Joined(int x) {
     switch (join_) {
       case Join::kMean:
@@ -173,8 +179,13 @@ class JoinAt {
         return Rows("first", x, 0, 1, 1);
       case Join::kLast:
         return Rows("last", x, length_ - 1, length_, 1);
-      case Join::kBeforeTheLast:
-        return Rows("before", x, length_ - 2, length_ - 1, 1);
+      case Join::kGram:
+        return Op("gram", OpKind::kBatchMatmul, {x, x});
+      case Join::kSoftmax: {
+        Operator softmax{OpKind::kSoftmax, {}};
+        softmax.attributes.axis = 1;
+        return Op("chances", std::move(softmax), {x});
+      }
       default:
         return Rows("reversed", x, length_ - 1, -1, 1, -1);
     }
@@ -194,8 +205,7 @@ class OpenJoins : public Library {
   }
   Result<CompiledModel> CompileFor(SizeRange range, Join join, std::int64_t batch = 1) const {
     const auto read = [&](std::int64_t length) { return Result<Graph>(At(length, join, batch)); };
-    const std::int64_t least = join == Join::kBeforeTheLast ? 2 : 1;
-    return CompileOpen(At(least, join, batch), read, range, options_, Path("open.so"));
+    return CompileOpen(At(1, join, batch), read, range, options_, Path("open.so"));
   }
   /// Compares the outputs of every length with those of the reference.
   void ExpectRight(Join join, std::int64_t batch = 1) const {
@@ -294,15 +304,15 @@ TEST_F(OpenJoins, KernelsOfStepsAreChecked) {
   EXPECT_TRUE(broken);
 }
 
-TEST_F(OpenJoins, OtherJoinsAreRefusedByName) {
-  const auto refusal = [&](Join join) {
-    const auto compiled = CompileFor({"n", 1, kMostSteps}, join);
-    EXPECT_EQ(compiled.status().code(), StatusCode::kUnsupported) << compiled.status().message();
-    return compiled.status().message();
-  };
-  EXPECT_THAT(refusal(Join::kReversed), HasSubstr("reversed"));
-  EXPECT_THAT(CompileFor({"n", 2, kMostSteps}, Join::kBeforeTheLast).status().message(),
-              HasSubstr("before"));
+TEST_F(OpenJoins, PositionsMayBeMixed) {
+  ExpectRight(Join::kReversed);
+  ExpectRight(Join::kSoftmax);
+}
+
+TEST_F(OpenJoins, ProductsOfPositionsAreRefusedByName) {
+  const Status status = CompileFor({"n", 1, kMostSteps}, Join::kGram).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("gram has it in two dimensions"));
 }
 
 }  // namespace

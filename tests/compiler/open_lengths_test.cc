@@ -159,6 +159,13 @@ class EncoderAt {
       k = Reversed("k_reversed", k, 1);
       v = Reversed("v_reversed", v, 2);
     }
+    int repeated = -1;
+    if (variant_ == Variant::kRepeatedMask) {
+      Operator repeat{OpKind::kBroadcastTo, {}};
+      repeat.attributes.new_shape = {1, length_, length_};
+      const int pairs = Op("pairs", repeat, {Reshaped("bias_again", bias, {1, 1, length_})});
+      repeated = Op("less", OpKind::kTanh, {pairs});
+    }
     int scores = Op("scores", OpKind::kBatchMatmul, {q, k});
     scores = Op("scaled", OpKind::kMul, {scores, Scalar("scale", 0.25)});
     scores = Op("masked", OpKind::kAdd, {scores, Reshaped("bias3", bias, {1, 1, length_})});
@@ -181,12 +188,7 @@ class EncoderAt {
       const int seen = Triangle("visible", kBool, more, 1, 0);
       scores = Op("causal", OpKind::kWhere, {seen, scores, Scalar("hidden", -1e4)});
     }
-    if (variant_ == Variant::kRepeatedMask) {
-      Operator repeat{OpKind::kBroadcastTo, {}};
-      repeat.attributes.new_shape = {1, length_, length_};
-      const int pairs = Op("pairs", repeat, {Reshaped("bias_again", bias, {1, 1, length_})});
-      scores = Op("repeated", OpKind::kAdd, {scores, Op("less", OpKind::kTanh, {pairs})});
-    }
+    if (repeated >= 0) scores = Op("repeated", OpKind::kAdd, {scores, repeated});
     if (variant_ == Variant::kSumOfScores) {
       scores = Op("centred", OpKind::kSub, {scores, Mean("mean_score", scores, 2)});
     }

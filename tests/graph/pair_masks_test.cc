@@ -92,15 +92,19 @@ TEST_F(PairMasks, RepeatedValuesAreReadAsTheyAre) {
   EXPECT_EQ(PairsLeft(static_cast<std::int64_t>(NodeKind::kOperator)), 0);
 }
 
+TEST_F(PairMasks, ConstantsOfOneNumberAreThatNumber) {
+  const int same = graph_.AddFilledConstant("same", {{kPositions, kPositions}, kFloat32}, 3);
+  graph_.SetOutputs({Op("product", OpKind::kMul, {Scores(), same})});
+  EXPECT_EQ(ConstantsLeft(), 0);
+}
+
 TEST_F(PairMasks, OtherConstantsStay) {
   const int triangle = Triangle(kFloat32, 0, 1, 2);
   Tensor other = graph_.Contents(triangle)->Clone();
   other.Set(3, 1);  // of the first row
   const int changed = graph_.AddConstant("changed", std::move(other));
-  const int same = graph_.AddFilledConstant("same", {{kPositions, kPositions}, kFloat32}, 1);
-  const int sum = Op("sum", OpKind::kAdd, {Scores(), changed});
-  graph_.SetOutputs({Op("product", OpKind::kMul, {sum, same})});
-  EXPECT_EQ(ConstantsLeft(), 2);
+  graph_.SetOutputs({Op("sum", OpKind::kAdd, {Scores(), changed})});
+  EXPECT_EQ(ConstantsLeft(), 1);
 }
 
 TEST_F(PairMasks, MasksThatOtherOperatorsReadStay) {

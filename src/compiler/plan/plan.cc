@@ -530,8 +530,12 @@ Result<Plan> PlanBuilder::Build() {
     plan_.layouts = choice.report;
   }
   std::map<std::size_t, const JoinedGroups*> joined;  // by their parts
-  const std::vector<JoinedGroups> attention =
-      device_.machine_code ? FindAttention(graph_, groups_) : std::vector<JoinedGroups>();
+  std::vector<JoinedGroups> attention;
+  if (const SequenceNetwork* sequence = SequenceOf(options_)) {
+    attention = sequence->attention;
+  } else if (device_.machine_code) {
+    attention = FindAttention(graph_, groups_);
+  }
   for (const JoinedGroups& each : attention) {
     for (std::size_t part : each.parts) joined[part] = &each;
   }

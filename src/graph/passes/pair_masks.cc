@@ -16,7 +16,8 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-/// Constant whose element (i, j) is `inside` for j <= i + diagonal, else `outside`.
+/// Constant whose element (i, j) is `inside` for j <= i + diagonal, else `outside`; with one value,
+/// all elements are equal.
 struct Triangle {
   std::int64_t rows = 0, diagonal = 0;
   double inside = 0, outside = 0;
@@ -30,15 +31,18 @@ std::int64_t PairsOf(const Shape& shape) {
 }
 
 /// Returns the triangle that a constant of pairs is, with all other dimensions 1.
-std::optional<Triangle> TriangleOf(const TensorType& type, const Tensor* contents) {
+std::optional<Triangle> TriangleOf(const Graph& graph, int id) {
+  const TensorType& type = graph.node(id).type;
+  const Tensor* contents = graph.Contents(id);
   const std::int64_t rows = PairsOf(type.shape);
-  if (rows == 0 || contents == nullptr || type.elements() != rows * rows) return std::nullopt;
+  if (rows == 0 || type.elements() != rows * rows) return std::nullopt;
+  if (const double* fill = graph.Fill(id)) return Triangle{rows, 0, *fill, *fill};
+  if (contents == nullptr) return std::nullopt;
   const auto at = [&](std::int64_t i, std::int64_t j) { return contents->At(i * rows + j); };
   Triangle found{rows, 0, at(rows - 1, 0), at(0, rows - 1)};
-  if (!(found.inside != found.outside)) return std::nullopt;  // also for NaN
   // The row in which both values are states the diagonal.
   const std::int64_t row = at(0, 0) == found.inside ? 0 : rows - 1;
-  std::int64_t count = 0;
+  std::int64_t count = 0;  // NaN equals nothing
   while (count < rows && at(row, count) == found.inside) ++count;
   found.diagonal = count - 1 - row;
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -58,14 +62,13 @@ class MaskComputer {
 
   Result<Graph> Run() {
     FindMasks();
-    const Graph& source = rewriter_.source();
-    for (int id = 0; id < source.size(); ++id) {
-      if (is_mask_[Index(id)]) continue;
-      const Node& node = At(id);
-      const bool reads =
-          node.kind == NodeKind::kOperator &&
-          std::ranges::any_of(node.inputs, [&](int input) { return is_mask_[Index(input)]; });
-      TW_RETURN_IF_ERROR(reads ? AddReader(id) : rewriter_.Copy(id));
+    TW_RETURN_IF_ERROR(EmitConstantMasks());
+    for (int id = 0; id < rewriter_.source().size(); ++id) {
+      if (is_mask_[Index(id)]) {
+        TW_RETURN_IF_ERROR(EmitForReaders(id));
+      } else if (rewriter_.At(id) < 0) {
+        TW_RETURN_IF_ERROR(ReadsMasks(id) ? AddReader(id) : rewriter_.Copy(id));
+      }
     }
     return rewriter_.Finish();
   }
@@ -79,14 +82,21 @@ class MaskComputer {
     const Graph& source = rewriter_.source();
     is_mask_.assign(source.nodes().size(), false);
     for (int id = 0; id < source.size(); ++id) is_mask_[Index(id)] = IsMask(id);
-    const std::vector<std::vector<int>> users = source.Users();
+    users_ = source.Users();
     for (int id = source.size() - 1; id >= 0; --id) {
       const auto& outputs = source.outputs();
-      const bool others = std::ranges::any_of(users[Index(id)], [&](int user) {
+      const bool others = std::ranges::any_of(users_[Index(id)], [&](int user) {
         return !is_mask_[Index(user)] && !Broadcasts(At(user).op.kind);
       });
       if (others || std::ranges::find(outputs, id) != outputs.end()) is_mask_[Index(id)] = false;
     }
+  }
+
+  /// Returns true for a reshape of one mask of pairs to another one of more or fewer dimensions.
+  bool MovesNothing(const Node& node) const {
+    if (node.op.kind != OpKind::kReshape && node.op.kind != OpKind::kIdentity) return false;
+    const std::int64_t pairs = PairsOf(node.type.shape);
+    return PairsOf(At(node.inputs[0]).type.shape) == pairs && node.type.elements() == pairs * pairs;
   }
 
   bool IsMask(int id) {
@@ -94,13 +104,14 @@ class MaskComputer {
     const std::int64_t pairs = PairsOf(node.type.shape);
     if (pairs == 0) return false;
     if (node.kind == NodeKind::kConstant) {
-      const auto triangle = TriangleOf(node.type, rewriter_.source().Contents(id));
+      const auto triangle = TriangleOf(rewriter_.source(), id);
       if (triangle) triangles_.emplace(id, *triangle);
       return triangle.has_value();
     }
     if (node.kind != NodeKind::kOperator) return false;
     const auto narrow = [&](int input) { return PairsOf(At(input).type.shape) == 0; };
     if (node.op.kind == OpKind::kBroadcastTo) return narrow(node.inputs[0]);
+    if (MovesNothing(node)) return is_mask_[Index(node.inputs[0])];
     const bool any =
         std::ranges::any_of(node.inputs, [&](int input) { return is_mask_[Index(input)]; });
     return any && Broadcasts(node.op.kind) && std::ranges::all_of(node.inputs, [&](int input) {
@@ -108,14 +119,55 @@ class MaskComputer {
            });
   }
 
+  bool ReadsMasks(int id) const {
+    return At(id).kind == NodeKind::kOperator &&
+           std::ranges::any_of(At(id).inputs, [&](int input) { return is_mask_[Index(input)]; });
+  }
+
+  /// Returns true for a mask that is made of constants alone.
+  bool IsConstantMask(int id) const {
+    const auto constant = [&](int input) {
+      return At(input).kind == NodeKind::kConstant || IsConstantMask(input);
+    };
+    return is_mask_[Index(id)] &&
+           (At(id).kind == NodeKind::kConstant || std::ranges::all_of(At(id).inputs, constant));
+  }
+
+  /// Adds the masks made of constants before all operators, so that groups of operators that begin
+  /// before a reader can include it.
+  Status EmitConstantMasks() {
+    const Graph& source = rewriter_.source();
+    for (int id : source.inputs()) TW_RETURN_IF_ERROR(rewriter_.Copy(id));
+    for (int id = 0; id < source.size(); ++id) {
+      if (IsConstantMask(id)) TW_RETURN_IF_ERROR(EmitForReaders(id));
+    }
+    return Status();
+  }
+
+  /// Adds the masks of all operators that read `id` and are no masks, once.
+  Status EmitForReaders(int id) {
+    for (int reader : users_[Index(id)]) {
+      if (is_mask_[Index(reader)] || made_.contains({reader, id})) continue;
+      BeginReader(reader);
+      TW_ASSIGN_OR_RETURN(const int made, Emit(id));
+      made_[{reader, id}] = made;
+    }
+    return Status();
+  }
+
+  void BeginReader(int id) {
+    copies_.clear();
+    prefix_ = At(id).name + (IsLocalName(At(id).name) ? "mask" : "#mask");
+  }
+
   Status AddReader(int id) {
     const Node& node = At(id);
-    copies_.clear();
-    prefix_ = node.name + (IsLocalName(node.name) ? "mask" : "#mask");
+    BeginReader(id);
     std::vector<int> inputs;
     std::vector<TensorType> types;
     for (int input : node.inputs) {
-      TW_ASSIGN_OR_RETURN(inputs.emplace_back(), Emit(input));
+      const auto ready = made_.find({id, input});
+      inputs.push_back(ready != made_.end() ? ready->second : rewriter_.At(input));
       types.push_back(rewriter_.result().node(inputs.back()).type);
     }
     TW_ASSIGN_OR_RETURN(const TensorType type, InferType(node.op, types));
@@ -139,14 +191,19 @@ class MaskComputer {
 
   /// Returns the value of a node, or one that broadcasts to it.
   Result<int> Emit(int id) {
-    if (!is_mask_[Index(id)]) return rewriter_.At(id);
+    if (!is_mask_[Index(id)]) {
+      if (rewriter_.At(id) < 0) TW_RETURN_IF_ERROR(rewriter_.Copy(id));  // a constant
+      return rewriter_.At(id);
+    }
     if (const auto known = copies_.find(id); known != copies_.end()) return known->second;
     const Node& node = At(id);
     int made = -1;
     if (node.kind == NodeKind::kConstant) {
       TW_ASSIGN_OR_RETURN(made, EmitTriangle(node.type, triangles_.at(id)));
     } else if (node.op.kind == OpKind::kBroadcastTo) {
-      made = rewriter_.At(node.inputs[0]);
+      TW_ASSIGN_OR_RETURN(made, Emit(node.inputs[0]));
+    } else if (MovesNothing(node)) {
+      TW_ASSIGN_OR_RETURN(made, Emit(node.inputs[0]));
     } else {
       std::vector<int> inputs;
       for (int input : node.inputs) {
@@ -178,6 +235,7 @@ class MaskComputer {
   }
 
   Result<int> EmitTriangle(const TensorType& type, const Triangle& triangle) {
+    if (triangle.inside == triangle.outside) return Scalar(type.dtype, triangle.inside);
     const std::size_t rank = type.shape.size();
     const int columns = Numbers(0, triangle.rows, rank - 1, rank);
     const int rows = Numbers(triangle.diagonal + 1, triangle.rows, rank - 2, rank);
@@ -189,8 +247,10 @@ class MaskComputer {
 
   Rewriter rewriter_;
   std::vector<bool> is_mask_;  // by node
+  std::vector<std::vector<int>> users_;
   std::map<int, Triangle> triangles_;
-  std::map<int, int> copies_;  // of masks, for one reader
+  std::map<int, int> copies_;                // of masks, for one reader
+  std::map<std::pair<int, int>, int> made_;  // masks, by reader and mask of the source
   /// Constants of numbers, by the first, their count, their dimension and their rank.
   std::map<std::tuple<std::int64_t, std::int64_t, std::size_t, std::size_t>, int> numbers_;
   std::string prefix_;
