@@ -111,7 +111,7 @@ Status ModelOptions::CheckUnused(std::string_view why) const {
 std::string RangeNote(const SizeRange& range) {
   return FormatPrintable(
       "note: --dim {}: tasks are those of one entry ({}=1), of which a library for the range "
-      "consists; dense layers have blocks of entries",
+      "consists, or of a block of columns or samples; dense layers have blocks of entries",
       range.ToString(), range.name);
 }
 
