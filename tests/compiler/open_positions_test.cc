@@ -58,15 +58,23 @@ constexpr char kClassifier[] = R"(def @main(%data: Tensor[(1, 8, 6, W), float32]
 
 class OpenPositions : public Library {
  protected:
-  static Graph At(const std::string& text, std::int64_t size) {
+  /// Returns an error for an image that is too small for the network.
+  static Result<Graph> Read(const std::string& text, std::int64_t size) {
     const std::int64_t half = size / 2, quarter = (half - 1) / 2 + 1;
     std::string sized =
         std::regex_replace(text, std::regex("\\bC\\b"), std::to_string(quarter - 2));
     sized = std::regex_replace(sized, std::regex("\\bW\\b"), std::to_string(size));
-    return Load(sized.c_str());
+    auto graph = ImportRelay(sized, "net-1");
+    if (graph.ok()) SeedConstants(*graph, SeedRule::kMissing);
+    return graph;
+  }
+  static Graph At(const std::string& text, std::int64_t size) {
+    auto graph = Read(text, size);
+    EXPECT_TRUE(graph.ok()) << graph.status().message();
+    return *std::move(graph);
   }
   Result<CompiledModel> CompileFor(const std::string& text, const SizeRange& range) const {
-    const auto read = [&](std::int64_t size) { return Result<Graph>(At(text, size)); };
+    const auto read = [&](std::int64_t size) { return Read(text, size); };
     return CompileOpen(At(text, range.least), read, range, options_, Path("open.so"));
   }
   std::string RefusalOf(const std::string& text) const {

@@ -350,9 +350,10 @@ class PositionBuilder {
   Result<Stmt> Blocks(std::size_t number, const Expr& left, std::vector<Expr>& counts) {
     const PositionBlock& block = kernel_.blocks[number];
     const bool last = number + 1 == kernel_.blocks.size();
-    const std::int64_t next = last ? block.positions : kernel_.blocks[number + 1].positions;
+    const std::int64_t least = kernel_.blocks.back().positions;
     std::int64_t most = CeilDiv(kernel_.most, block.positions);
-    if (number > 0) most = std::min(most, CeilDiv(kernel_.blocks[number - 1].positions, next));
+    if (number > 0)
+      most = std::min(most, CeilDiv(kernel_.blocks[number - 1].positions, block.positions));
     const Expr count = MakeVar("blocks");
     TW_ASSIGN_OR_RETURN(auto loop, Loop(block, counts, count, most));
     Stmt both = MakeIf(Lt(Expr(0), count), std::move(loop));
@@ -364,7 +365,7 @@ class PositionBuilder {
       few = MakeLet(known, rest, block.positions + 1, MakeIf(Lt(Expr(0), known), std::move(few)));
       both = MakeBlock({std::move(both), std::move(few)});
     }
-    return MakeLet(count, FloorDiv(left + Expr(next - 1), Expr(block.positions)), most + 1,
+    return MakeLet(count, FloorDiv(left + Expr(least - 1), Expr(block.positions)), most + 1,
                    std::move(both));
   }
 
