@@ -8,11 +8,12 @@
 # are not tuned again. MODEL with an open length of a sequence: bench/peers/encoder.py.
 #
 # Prints a line for each size: size, fastest run of the open and of the fixed library in
-# microseconds of the processor, median ratio of neighbouring runs (the least of REPEATS), and the
-# largest difference of the outputs. Then sums over the ratios, of sizes below 8 apart, and the number of configs of each layer.
+# microseconds of the processor, median ratio of neighbouring runs (the median of REPEATS), and the
+# largest difference of the outputs. Then sums over the ratios, of sizes below 8 apart, and the number
+# of configs of all layers.
 # TILEWRIGHT: the program.
 set -eu
-test $# -ge 7 || { sed -n '2,15p' "$0" >&2; exit 2; }
+test $# -ge 7 || { sed -n '2,16p' "$0" >&2; exit 2; }
 model=$1 dimension=$2 least=$3 most=$4 sizes=$5 budget=$6 folder=$7 seconds=${8:-1} repeats=${9:-3}
 program=${TILEWRIGHT:-build/release/python_free_cli/tilewright}
 root=$(dirname "$0")/..
@@ -40,10 +41,11 @@ for repeat in $(seq "$repeats"); do
     "$folder/open_sizes" "$folder/range.so" "$folder/size_$size.so" "$dimension" "$size" 1 "$seconds"
   done
 done >"$folder/lines"
-sort -t, -k1,1n -k4,4g "$folder/lines" | awk -F, '!seen[$1]++' | tee "$folder/least"
+sort -t, -k1,1n -k4,4g "$folder/lines" |
+  awk -F, -v middle=$(((repeats + 1) / 2)) '++seen[$1] == middle' | tee "$folder/medians"
 awk -F, '{ log_sum += log($4); ++count; below = $1 < 8
     if ($4 > worst[below]) { worst[below] = $4; at[below] = $1 } }
   END { printf "ratios: geometric mean %.3f of %d sizes; worst %.3f at %d", exp(log_sum / count), count, worst[0], at[0]
     if (1 in worst) printf "; of sizes below 8: %.3f at %d", worst[1], at[1]
-    printf "\n" }' "$folder/least"
+    printf "\n" }' "$folder/medians"
 echo "configs of a layer: $(grep -o '"entries":[0-9]*,"gain":' "$folder/range.json" | wc -l) in $(grep -o '"blocks":' "$folder/range.json" | wc -l) layers"

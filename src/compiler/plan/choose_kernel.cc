@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -92,7 +93,7 @@ class KernelChooser {
     AddRecord(asked, found.report);
     std::vector<Measured> all = {{std::make_shared<const records::Record>(hit), hit.trial.value}};
     if (IsMeasuredHere(asked)) {
-      TW_ASSIGN_OR_RETURN(auto others, FastestLike(asked));
+      TW_ASSIGN_OR_RETURN(auto others, FastestLike(asked, std::numeric_limits<std::size_t>::max()));
       for (Measured& one : others) {
         if (one.record->id != hit.id) all.push_back(std::move(one));
       }
@@ -388,8 +389,9 @@ class KernelChooser {
 
   /// Returns the fastest configs that may replace the answer's, in order. A seemingly faster one
   /// was measured at another time than the answer, which a race may have found.
-  Result<std::vector<Measured>> FastestLike(const records::CatalogAnswer& asked) const {
-    constexpr std::size_t kMax = 256;
+  Result<std::vector<Measured>> FastestLike(const records::CatalogAnswer& asked,
+                                            std::size_t most = 256) const {
+    constexpr std::size_t kMax = 256;        // read at once
     constexpr std::int64_t kMaxSeen = 4096;  // the rest are of other devices or versions
     const Trial& best = asked.answer.record->trial;
     records::TrialFilter filter;
@@ -402,7 +404,7 @@ class KernelChooser {
     filter.refused = [&refused](const std::string&) { ++refused; };
     std::vector<Measured> found;
     std::map<std::pair<std::string, std::int64_t>, std::size_t> known;
-    for (bool more = true; more && found.size() < kMax && filter.skip < kMaxSeen;
+    for (bool more = true; more && found.size() < most && filter.skip < kMaxSeen;
          filter.skip += filter.limit) {
       refused = 0;
       TW_ASSIGN_OR_RETURN(auto trials, asked.store->Trials(filter));
