@@ -23,8 +23,8 @@ constexpr std::int64_t kMostSteps = 19, kUnitsOfStep = 20, kWidthOfRow = 24;
 enum class Join : std::uint8_t {
   kStates,  ///< a recurrence whose last states are outputs, and its results
   kStatesBackwards,
-  kResults,  ///< results alone, through a layer, back into a second recurrence
-  kBytes,    ///< states quantized to bytes
+  kResults,     ///< results alone, through a layer, back into a second recurrence
+  kByteStates,  ///< states quantized to bytes
   kMean,
   kSum,
   kLargest,
@@ -48,7 +48,7 @@ class JoinAt {
     graph_.binding_options = {"--dim n=" + std::to_string(length_)};
     if (join_ == Join::kStates || join_ == Join::kStatesBackwards) {
       AddGated(join_ == Join::kStatesBackwards);
-    } else if (join_ == Join::kBytes || join_ == Join::kResults) {
+    } else if (join_ == Join::kByteStates || join_ == Join::kResults) {
       AddBytes();
     } else {
       AddRows();
@@ -130,7 +130,7 @@ class JoinAt {
   void AddBytes() {
     int x = graph_.AddInput("x", {{length_, batch_, kUnitsOfStep}, kFloat32});
     int last = -1;
-    int y = Steps("forward", x, false, join_ == Join::kBytes ? &last : nullptr);
+    int y = Steps("forward", x, false, join_ == Join::kByteStates ? &last : nullptr);
     const int weight = Weight("between_w", {{kUnitsOfStep, kUnitsOfStep}, kFloat32}, 0.2);
     y = Op("between", OpKind::kDense,
            {Reshaped("rows", y, {length_ * batch_, kUnitsOfStep}), weight});
@@ -230,7 +230,7 @@ class OpenJoins : public Library {
     const auto expected = EvaluateGraph(graph, inputs, KeepValues::kOutputs, 1);
     ASSERT_TRUE(expected.ok()) << expected.status().message();
     ASSERT_EQ(outputs->size(), expected->size());
-    const bool rounds = join == Join::kBytes || join == Join::kResults;
+    const bool rounds = join == Join::kByteStates || join == Join::kResults;
     for (std::size_t i = 0; i < expected->size(); ++i) {
       ASSERT_EQ((*outputs)[i].shape(), (*expected)[i].shape());
       const Comparison comparison = Compare((*outputs)[i], (*expected)[i], rounds ? 3e-2 : 1e-4);
@@ -253,7 +253,7 @@ TEST_F(OpenJoins, ThreadsShareTheStepsProducts) {
   ExpectRight(Join::kStatesBackwards, 2);
 }
 TEST_F(OpenJoins, ResultsOfStepsReachOtherSteps) { ExpectRight(Join::kResults); }
-TEST_F(OpenJoins, StatesMayBeQuantized) { ExpectRight(Join::kBytes, 2); }
+TEST_F(OpenJoins, StatesMayBeQuantized) { ExpectRight(Join::kByteStates, 2); }
 
 TEST_F(OpenJoins, ReductionsOverPositionsAreTheReferences) {
   ExpectRight(Join::kMean);

@@ -22,7 +22,7 @@ constexpr std::int64_t kMaxSize = 19;
 
 // Convolutions, a pool, a concat of values of a batch, and layers of one row for each entry, N of
 // them.
-constexpr char kClassifier[] = R"(def @main(%data: Tensor[(N, 16, 8, 8), float32]) {
+constexpr char kOpenClassifier[] = R"(def @main(%data: Tensor[(N, 16, 8, 8), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(16, 16, 3, 3), float32] */, padding=[1, 1, 1, 1]);
   %1 = nn.relu(%0);
   %2 = nn.max_pool2d(%1, pool_size=[2, 2], strides=[2, 2]);
@@ -56,7 +56,7 @@ class OpenSizes : public Library {
     EXPECT_EQ(compiled.status().code(), StatusCode::kUnsupported) << compiled.status().message();
     return compiled.status().message();
   }
-  void ExpectAllSizesRight(int threads, const std::string& text = kClassifier) {
+  void ExpectAllSizesRight(int threads, const std::string& text = kOpenClassifier) {
     options_.target = *Target::Parse("native -num-threads=" + std::to_string(threads));
     const auto compiled = CompileFor(text, {"N", 1, kMaxSize});
     ASSERT_TRUE(compiled.ok()) << compiled.status().message();
@@ -82,7 +82,7 @@ TEST_F(OpenSizes, ResultsOfEverySizeAreTheReferences) { ExpectAllSizesRight(1); 
 TEST_F(OpenSizes, ThreadsShareEntries) { ExpectAllSizesRight(2); }
 
 TEST_F(OpenSizes, OtherSizesAreRefusedBeforeARun) {
-  const auto compiled = CompileFor(kClassifier, {"N", 3, 8});
+  const auto compiled = CompileFor(kOpenClassifier, {"N", 3, 8});
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
   EXPECT_THAT(compiled->header, HasSubstr("small_set_size"));
   EXPECT_THAT(compiled->header, HasSubstr("#define SMALL_INPUT_0_BYTES 32768"));  // 8 entries
@@ -229,7 +229,7 @@ TEST_F(OpenSizes, RefusesWhatPointersOf32BitsCannotReach) {
 }
 
 TEST_F(OpenSizes, FixedLibrariesHaveNoSize) {
-  ASSERT_TRUE(Compile(At(kClassifier, 1), options_, Path("fixed.so")).ok());
+  ASSERT_TRUE(Compile(At(kOpenClassifier, 1), options_, Path("fixed.so")).ok());
   auto library = ModelLibrary::Open(Path("fixed.so"));
   ASSERT_TRUE(library.ok());
   EXPECT_EQ(library->open_dimension(), nullptr);

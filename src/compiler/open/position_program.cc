@@ -44,12 +44,12 @@ Result<BlockAxis> BlockAxisOf(const BufferNode& buffer, std::int64_t rows) {
 }
 
 /// Tensor of an open kernel for a tensor of a block.
-struct OpenTensor {
+struct PositionTensor {
   Buffer buffer;
   BlockAxis axis;
 };
 
-Result<OpenTensor> OpenTensorOf(const BufferNode& block, const PositionParameter& parameter) {
+Result<PositionTensor> OpenTensorOf(const BufferNode& block, const PositionParameter& parameter) {
   TW_ASSIGN_OR_RETURN(const auto axis, BlockAxisOf(block, parameter.rows.rows));
   if (parameter.rows.pitch % axis.element != 0 || parameter.begin % axis.element != 0) {
     return Unsupported("tensor " + block.name + " has rows of no whole number of positions");
@@ -59,7 +59,7 @@ Result<OpenTensor> OpenTensorOf(const BufferNode& block, const PositionParameter
   shape.push_back(parameter.rows.pitch / axis.element);
   shape.insert(shape.end(), block.shape.begin() + static_cast<std::ptrdiff_t>(axis.axis) + 1,
                block.shape.end());
-  OpenTensor open{MakeBuffer(block.name, block.dtype, std::move(shape)), axis};
+  PositionTensor open{MakeBuffer(block.name, block.dtype, std::move(shape)), axis};
   return open;
 }
 
@@ -67,7 +67,7 @@ Result<OpenTensor> OpenTensorOf(const BufferNode& block, const PositionParameter
 class BlockMover {
  public:
   struct Moved {
-    OpenTensor tensor;
+    PositionTensor tensor;
     Expr first;  ///< index of the block's first position; null if the tensor has none
   };
   explicit BlockMover(std::map<const BufferNode*, Moved> moved) : moved_(std::move(moved)) {}
@@ -144,7 +144,7 @@ class BlockMover {
 /// Walks over the dimensions of a tensor around and inside of its positions.
 class RowLoops {
  public:
-  explicit RowLoops(const OpenTensor& tensor)
+  explicit RowLoops(const PositionTensor& tensor)
       : shape_(tensor.buffer->shape), axis_(tensor.axis.axis + (tensor.axis.joined > 1 ? 1 : 0)) {}
 
   /// Index of the tensor at position `at`, given by all other dimensions.
@@ -202,7 +202,7 @@ Expr CountOf(const PositionCount& count, const Expr& size) {
 }
 
 /// Fills a run of elements of each row, from index `first` of the dimension of positions.
-Stmt FillRun(const OpenTensor& tensor, const Expr& first, std::int64_t count, double value) {
+Stmt FillRun(const PositionTensor& tensor, const Expr& first, std::int64_t count, double value) {
   RowLoops loops(tensor);
   const Expr position = MakeVar("edge");
   Stmt body = MakeStore(tensor.buffer, loops.Index(position + first),
@@ -213,7 +213,7 @@ Stmt FillRun(const OpenTensor& tensor, const Expr& first, std::int64_t count, do
 }
 
 /// Fills the elements around `count` positions.
-Status AddFill(const OpenTensor& tensor, const PositionRows& rows, const PositionFill& fill,
+Status AddFill(const PositionTensor& tensor, const PositionRows& rows, const PositionFill& fill,
                const Expr& count, std::vector<Stmt>& body) {
   const std::int64_t unit = tensor.axis.element;
   if (fill.before % unit != 0 || fill.after % unit != 0 || rows.element % unit != 0) {
@@ -229,7 +229,7 @@ Status AddFill(const OpenTensor& tensor, const PositionRows& rows, const Positio
 }
 
 /// Copies all positions to or from a tensor whose rows have no room around them.
-Stmt CopyRows(const OpenTensor& tensor, const PositionRows& rows, const Buffer& compact,
+Stmt CopyRows(const PositionTensor& tensor, const PositionRows& rows, const Buffer& compact,
               bool to_compact, const Expr& count) {
   const std::int64_t unit = tensor.axis.element, first = rows.begin / unit;
   const Expr all = count * Expr(rows.element / unit);
@@ -275,7 +275,7 @@ class PositionBuilder {
     const Program& block = *kernel_.blocks[0].program;
     if (!LibraryCallsOf(block.body).empty()) return Unsupported("it calls a library");
     for (std::size_t i = 0; i < block.parameters.size(); ++i) {
-      OpenTensor tensor{block.parameters[i], {}};
+      PositionTensor tensor{block.parameters[i], {}};
       if (kernel_.parameters[i].open) {
         TW_ASSIGN_OR_RETURN(tensor, OpenTensorOf(*block.parameters[i], kernel_.parameters[i]));
       }
@@ -285,7 +285,7 @@ class PositionBuilder {
     std::vector<Stmt> body;
     std::vector<Buffer> compact_inputs, compact_outputs;
     for (const PositionCopy& copy : kernel_.inputs) {
-      const OpenTensor& tensor = tensors_[copy.parameter];
+      const PositionTensor& tensor = tensors_[copy.parameter];
       const PositionRows& rows = kernel_.parameters[copy.parameter].rows;
       compact_inputs.push_back(CompactOf(tensor, rows));
       const Expr own = CountOf(copy.count, size);
@@ -295,7 +295,7 @@ class PositionBuilder {
     std::vector<Expr> counts;
     TW_ASSIGN_OR_RETURN(auto blocks, Blocks(0, count, counts));
     body.push_back(std::move(blocks));
-    const OpenTensor& result = tensors_.back();
+    const PositionTensor& result = tensors_.back();
     const PositionRows& rows = kernel_.parameters.back().rows;
     TW_RETURN_IF_ERROR(AddFill(result, rows, kernel_.fill, count, body));
     for (std::size_t i = 0; i < kernel_.outputs.size(); ++i) {
@@ -313,7 +313,7 @@ class PositionBuilder {
   }
 
  private:
-  static Buffer CompactOf(const OpenTensor& tensor, const PositionRows& rows) {
+  static Buffer CompactOf(const PositionTensor& tensor, const PositionRows& rows) {
     return MakeBuffer("compact", tensor.buffer->dtype, {rows.rows * rows.pitch});
   }
 
@@ -377,7 +377,7 @@ class PositionBuilder {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const Buffer& own = block.program->parameters[i];
       const Buffer& largest = kernel_.blocks[0].program->parameters[i];
-      OpenTensor tensor = tensors_[i];
+      PositionTensor tensor = tensors_[i];
       Expr first;
       if (!kernel_.parameters[i].open && own->shape != largest->shape) {
         return Unsupported("tensor " + own->name + " has another layout in a small block");
@@ -420,7 +420,7 @@ class PositionBuilder {
 
   const PositionKernel& kernel_;
   std::vector<int>& order_;
-  std::vector<OpenTensor> tensors_;
+  std::vector<PositionTensor> tensors_;
 };
 
 }  // namespace

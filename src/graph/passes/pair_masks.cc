@@ -24,7 +24,7 @@ struct Triangle {
 };
 
 /// Returns the number of positions if the last two dimensions are pairs of them; 0 for others.
-std::int64_t PairsOf(const Shape& shape) {
+std::int64_t MaskPairsOf(const Shape& shape) {
   const std::size_t rank = shape.size();
   if (rank < 2 || shape[rank - 1] < 2 || shape[rank - 1] != shape[rank - 2]) return 0;
   return shape[rank - 1];
@@ -34,7 +34,7 @@ std::int64_t PairsOf(const Shape& shape) {
 std::optional<Triangle> TriangleOf(const Graph& graph, int id) {
   const TensorType& type = graph.node(id).type;
   const Tensor* contents = graph.Contents(id);
-  const std::int64_t rows = PairsOf(type.shape);
+  const std::int64_t rows = MaskPairsOf(type.shape);
   if (rows == 0 || type.elements() != rows * rows) return std::nullopt;
   if (const double* fill = graph.Fill(id)) return Triangle{rows, 0, *fill, *fill};
   if (contents == nullptr) return std::nullopt;
@@ -95,13 +95,14 @@ class MaskComputer {
   /// Returns true for a reshape of one mask of pairs to another one of more or fewer dimensions.
   bool MovesNothing(const Node& node) const {
     if (node.op.kind != OpKind::kReshape && node.op.kind != OpKind::kIdentity) return false;
-    const std::int64_t pairs = PairsOf(node.type.shape);
-    return PairsOf(At(node.inputs[0]).type.shape) == pairs && node.type.elements() == pairs * pairs;
+    const std::int64_t pairs = MaskPairsOf(node.type.shape);
+    return MaskPairsOf(At(node.inputs[0]).type.shape) == pairs &&
+           node.type.elements() == pairs * pairs;
   }
 
   bool IsMask(int id) {
     const Node& node = At(id);
-    const std::int64_t pairs = PairsOf(node.type.shape);
+    const std::int64_t pairs = MaskPairsOf(node.type.shape);
     if (pairs == 0) return false;
     if (node.kind == NodeKind::kConstant) {
       const auto triangle = TriangleOf(rewriter_.source(), id);
@@ -109,7 +110,7 @@ class MaskComputer {
       return triangle.has_value();
     }
     if (node.kind != NodeKind::kOperator) return false;
-    const auto narrow = [&](int input) { return PairsOf(At(input).type.shape) == 0; };
+    const auto narrow = [&](int input) { return MaskPairsOf(At(input).type.shape) == 0; };
     if (node.op.kind == OpKind::kBroadcastTo) return narrow(node.inputs[0]);
     if (MovesNothing(node)) return is_mask_[Index(node.inputs[0])];
     const bool any =

@@ -22,7 +22,7 @@ struct Reduced {
 };
 
 /// Returns a reduction, or a global pool of sequences in the form of one.
-std::optional<Reduced> ReductionOf(const Graph& graph, const Node& node) {
+std::optional<Reduced> ReducedBy(const Graph& graph, const Node& node) {
   if (node.kind != NodeKind::kOperator || !node.type.dtype.is_float()) return std::nullopt;
   const OpKind kind = node.op.kind;
   if (FamilyOf(kind) == OpFamily::kReduction) {
@@ -45,7 +45,7 @@ std::optional<Reduced> ReductionOf(const Graph& graph, const Node& node) {
 /// Returns the reduction of what the transposition before it reads; none if there is none, or it
 /// moves the remaining dimensions.
 std::optional<Reduced> Untransposed(const Graph& graph, const Node& node) {
-  auto found = ReductionOf(graph, node);
+  auto found = ReducedBy(graph, node);
   if (!found) return std::nullopt;
   const Node* transpose = OperatorOf(graph, found->value, OpKind::kTranspose);
   if (transpose == nullptr) return std::nullopt;
