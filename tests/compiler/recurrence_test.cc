@@ -169,7 +169,7 @@ TEST(StepLoops, AreComparedWhenTheyAreCompiled) {
 
 // Their weights have more elements than a compared element may otherwise depend on.
 TEST(StepLoops, OfManyUnitsAreComparedWhenTheyAreCompiled) {
-  const StepsCase c{.name = "", .steps = 2, .batch = 1, .units = 1456};
+  const StepsCase c{.name = "", .steps = 5, .batch = 1, .units = 1456};
   auto folder = ScopedTempDir::Create("tilewright-steps");
   ASSERT_TRUE(folder.ok());
   auto compiled = Compile(StepsGraph(c), StepsOptions(c), folder->path() + "/model.so");

@@ -92,6 +92,22 @@ TEST_F(PairMasks, RepeatedValuesAreReadAsTheyAre) {
   EXPECT_EQ(PairsLeft(static_cast<std::int64_t>(NodeKind::kOperator)), 0);
 }
 
+// The mask has one dimension more than the reader.
+TEST_F(PairMasks, MasksMayLoseDimensions) {
+  const int keys = graph_.AddInput("keys", {{1, 1, kPositions}, kFloat32});
+  Operator more{OpKind::kReshape, {}}, fewer{OpKind::kReshape, {}};
+  more.attributes.new_shape = {1, 1, kPositions, kPositions};
+  fewer.attributes.new_shape = {1, kPositions, kPositions};
+  Operator add_dimension{OpKind::kReshape, {}};
+  add_dimension.attributes.new_shape = {1, 1, 1, kPositions};
+  const int scores = Scores();
+  const int wide = *graph_.AddOperator("wide", more, {Triangle(kFloat32, 0, 1, 2)});
+  const int row = *graph_.AddOperator("row", add_dimension, {keys});
+  const int mask = *graph_.AddOperator("mask", fewer, {Op("both", OpKind::kAdd, {wide, row})});
+  graph_.SetOutputs({Op("sum", OpKind::kAdd, {scores, mask})});
+  EXPECT_EQ(ConstantsLeft(), 0);
+}
+
 TEST_F(PairMasks, ConstantsOfOneNumberAreThatNumber) {
   const int same = graph_.AddFilledConstant("same", {{kPositions, kPositions}, kFloat32}, 3);
   graph_.SetOutputs({Op("product", OpKind::kMul, {Scores(), same})});

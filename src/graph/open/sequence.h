@@ -57,9 +57,9 @@ std::vector<FusedGroup> FindJoins(const PartitionedGraph& small, const Partition
 /// contains is linear in the size.
 ///
 /// read: reads the model file. If nothing is found, or what is found serves nothing, `attention`,
-/// `joins`, `axes` and `tables` are empty. Errors: kInvalidArgument unless the largest size is at least kFewestLengths;
-/// those of `read`, Partition, Resized and EntriesOf; kUnsupported if the network is optimized to
-/// other operators for other sizes.
+/// `joins`, `axes` and `tables` are empty. Errors: kInvalidArgument unless the largest size is at
+/// least kFewestLengths; those of `read`, Partition, Resized and EntriesOf; kUnsupported if the
+/// network is optimized to other operators for other sizes.
 Result<SequenceNetwork> FindSequence(const ReadAtSize& read, const SizeRange& range,
                                      const Target& target, bool fuse_residuals);
 

@@ -158,6 +158,7 @@ class MaskComputer {
 
   void BeginReader(int id) {
     copies_.clear();
+    rank_ = At(id).type.shape.size();
     prefix_ = At(id).name + (IsLocalName(At(id).name) ? "mask" : "#mask");
   }
 
@@ -190,11 +191,22 @@ class MaskComputer {
     return rewriter_.result().AddOperator(name, std::move(op), std::move(inputs));
   }
 
-  /// Returns the value of a node, or one that broadcasts to it.
+  /// Returns a value without its first dimensions of one element that the reader has not.
+  Result<int> WithRankOfReader(int value) {
+    const Shape& shape = rewriter_.result().node(value).type.shape;
+    if (shape.size() <= rank_) return value;
+    const auto kept = shape.end() - static_cast<std::ptrdiff_t>(rank_);
+    if (std::any_of(shape.begin(), kept, [](auto extent) { return extent != 1; })) return value;
+    Operator reshape{OpKind::kReshape, {}};
+    reshape.attributes.new_shape.assign(kept, shape.end());
+    return Add(std::move(reshape), {value});
+  }
+
+  /// Returns the value of a node, or one that broadcasts to it, for the current reader.
   Result<int> Emit(int id) {
     if (!is_mask_[Index(id)]) {
       if (rewriter_.At(id) < 0) TW_RETURN_IF_ERROR(rewriter_.Copy(id));  // a constant
-      return rewriter_.At(id);
+      return WithRankOfReader(rewriter_.At(id));
     }
     if (const auto known = copies_.find(id); known != copies_.end()) return known->second;
     const Node& node = At(id);
@@ -237,7 +249,7 @@ class MaskComputer {
 
   Result<int> EmitTriangle(const TensorType& type, const Triangle& triangle) {
     if (triangle.inside == triangle.outside) return Scalar(type.dtype, triangle.inside);
-    const std::size_t rank = type.shape.size();
+    const std::size_t rank = std::min(type.shape.size(), std::max<std::size_t>(rank_, 2));
     const int columns = Numbers(0, triangle.rows, rank - 1, rank);
     const int rows = Numbers(triangle.diagonal + 1, triangle.rows, rank - 2, rank);
     TW_ASSIGN_OR_RETURN(const int inside, Add({OpKind::kLess, {}}, {columns, rows}));
@@ -254,6 +266,7 @@ class MaskComputer {
   std::map<std::pair<int, int>, int> made_;  // masks, by reader and mask of the source
   /// Constants of numbers, by the first, their count, their dimension and their rank.
   std::map<std::tuple<std::int64_t, std::int64_t, std::size_t, std::size_t>, int> numbers_;
+  std::size_t rank_ = 0;  // of the reader
   std::string prefix_;
   int count_ = 0;
 };
