@@ -123,7 +123,10 @@ expect 2 run columns.so --dim width=101
 has 'expected a size from 4 to 100' err
 expect 0 tasks columns.onnx --dim width=4..100 --json
 has 'conv2d(float32[1,1,4,130]' out
-expect 0 query columns.onnx --dim width=4..100
+expect 0 tune columns.onnx --dim width=4..100 --records columns.db --trials 6
+expect 0 compile columns.onnx --dim width=4..100 --records columns.db -o columns.so
+has ' 0 untuned' out
+expect 0 query columns.onnx --dim width=4..100 --records columns.db
 expect 2 compile columns.onnx --dim width=1..100 -o columns.so
 has 'larger than the padded image' err
 expect 0 tasks mlp.onnx --dim batch=1..64 --json
