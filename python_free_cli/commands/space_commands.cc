@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cstdio>
 
 #include "python_free_cli/arguments/task_argument.h"
@@ -14,9 +13,9 @@
 #include "python_free_cli/print.h"
 #include "src/base/json.h"
 #include "src/base/text/plural.h"
-#include "src/codegen/amdgpu/code_object.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/nvptx/ptxas.h"
+#include "src/report/code_forms.h"
 #include "src/schedule/lower/lower.h"
 #include "src/session/tasks.h"
 #include "src/target/device.h"
@@ -156,7 +155,7 @@ class LowerCommand final : public Command {
     if (chosen.entry->build_stream != nullptr || emit_ == "vta" || emit_ == "cost") {
       return PrintStream(task, chosen);
     }
-    TW_RETURN_IF_ERROR(CheckForm(target));
+    TW_RETURN_IF_ERROR(report::CheckCodeForm(emit_, target));
     TW_ASSIGN_OR_RETURN(auto kernel, ApplyTemplate(*chosen.entry, task.task.workload, task.epilogue,
                                                    target, chosen.config));
     if (emit_ == "schedule") {
@@ -183,8 +182,9 @@ class LowerCommand final : public Command {
                                             : of_object     ? Emit::kObject
                                                             : Emit::kAssembly));
     if (emit_ == "resources") {
-      return DeviceTraitsOf(target).grids_are_code_objects ? PrintAmdResources(program, code)
-                                                           : PrintResources(program, code, target);
+      if (!DeviceTraitsOf(target).grids_are_code_objects)
+        return PrintResources(program, code, target);
+      TW_ASSIGN_OR_RETURN(code, report::AmdResourcesText(program, code));
     }
     if (emit_ == "hsaco") return WriteFile(code);
     WriteText(code);
@@ -201,29 +201,6 @@ class LowerCommand final : public Command {
       return Unavailable("--emit hsaco: the standard output cannot be written");
     }
     return kExitDone;
-  }
-
-  /// Errors: kInvalidArgument for a form of code that the target does not have.
-  Status CheckForm(const Target& target) const {
-    struct Form {
-      std::string_view emit, of;
-      bool ptx, source, code_object;
-    };
-    constexpr std::array kForms = {Form{"ptx", "cuda", true, false, false},
-                                   Form{"opencl", "opencl", false, true, false},
-                                   Form{"hsaco", "rocm", false, false, true},
-                                   Form{"resources", "cuda or rocm", true, false, true}};
-    const auto* form = std::ranges::find(kForms, emit_, &Form::emit);
-    if (form == kForms.end()) return {};
-    const DeviceTraits& device = DeviceTraitsOf(target);
-    const bool other = device.grids_are_source || device.grids_are_code_objects;
-    if ((form->source && device.grids_are_source) ||
-        (form->code_object && device.grids_are_code_objects) ||
-        (form->ptx && device.launches_grids && !other)) {
-      return {};
-    }
-    return InvalidArgument("--emit " + emit_ + ": the target is '" + target.kind_name() +
-                           "', expected " + std::string(form->of));
   }
 
   Result<int> PrintStream(const search::TuneTask& task, const session::ChosenConfig& chosen) const {
@@ -282,22 +259,6 @@ class LowerCommand final : public Command {
           "stored, {} loaded\n",
           kernel.kernel, kernel.registers, kernel.shared_bytes + given, kernel.stack_bytes,
           kernel.spill_store_bytes, kernel.spill_load_bytes);
-    }
-    return kExitDone;
-  }
-
-  static Result<int> PrintAmdResources(const Program& program, const std::string& code) {
-    TW_ASSIGN_OR_RETURN(auto kernels, ResourcesOfCodeObject(code));
-    const LaunchPlan plan = PlanLaunches(program);
-    for (const AmdKernelResources& kernel : kernels) {
-      const auto launch = std::ranges::find(plan.launches, kernel.kernel, &Launch::name);
-      const std::int64_t given = launch == plan.launches.end() ? 0 : launch->dynamic_shared_bytes();
-      PrintOut(
-          "{}: {} vector registers, {} scalar registers, {} bytes of shared memory, {} bytes of "
-          "private memory, spills: {} vector registers, {} scalar registers\n",
-          kernel.kernel, kernel.vector_registers, kernel.scalar_registers,
-          kernel.local_bytes + given, kernel.private_bytes, kernel.vector_spills,
-          kernel.scalar_spills);
     }
     return kExitDone;
   }
