@@ -333,6 +333,10 @@ class TuneCommand final : public Command {
       const auto tiles =
           session::MeasureTiles(*range_, entry_tasks_, settings, tile_limits_, context);
       TW_RETURN_IF_ERROR(tiles);
+      if (*tiles > 0) {
+        PrintNote(FormatPrintable("note: {} of tiles at the other sizes of the range",
+                                  Counted(*tiles, "trial")));
+      }
     }
     const double share_done = display.Finish(report);
     if (watch) watch->Finish();
