@@ -64,10 +64,7 @@
 namespace tilewright::cli {
 namespace {
 
-// Allocation size from which the heap uses mmap. Each training of a cost model (there is none for
-// counted metrics) allocates megabytes for some milliseconds, and more with more trials. Blocks of
-// at least this size are returned to the system when freed. Within the heap they would leave holes
-// between small blocks, and the memory of a long job would grow.
+// Allocation size from which the heap uses mmap, so that trainings of cost models leave no holes.
 constexpr int kMmapBytes = 64 << 10;
 
 // A signal handler can access only globals.
@@ -335,6 +332,7 @@ class TuneCommand final : public Command {
       const auto tiles =
           session::MeasureTiles(*range_, entry_tasks_, settings, tile_limits_, context);
       TW_RETURN_IF_ERROR(tiles);
+      if (*tiles > 0) PrintNote(FormatPrintable("note: {} trials of tiles", *tiles));
     }
     const double share_done = display.Finish(report);
     if (watch) watch->Finish();
