@@ -80,8 +80,8 @@ Result<OpenDimension> FindOpenDimension(const Graph& entry, const ReadAtSize& re
       positions.status().code() != StatusCode::kUnsupported) {
     return other;
   }
-  return Unsupported(fmt::format("{}\nas a dimension of images or signals: {}", other.message(),
-                                 positions.status().message()));
+  return Unsupported(fmt::format("{}; as columns of an image or samples of a signal: {}",
+                                 other.message(), positions.status().message()));
 }
 
 Result<CompiledModel> CompileOpen(Graph entry, const ReadAtSize& read, const SizeRange& range,

@@ -348,7 +348,8 @@ static void Resize(const TwOpenDimension* open, int64_t step_count, int64_t size
 
 int32_t TwModelResize(const TwModel* model, int64_t size) {
   if (model->open == NULL) return TW_MODEL_NO_SUCH_DIMENSION;
-  if (size < 1 || size > model->open->most) return TW_MODEL_WRONG_SIZE;
+  const int64_t least = model->open->padded_to > 0 ? 1 : model->open->least;
+  if (size < least || size > model->open->most) return TW_MODEL_WRONG_SIZE;
   if (pthread_mutex_lock(&lock) != 0) return TW_MODEL_BUSY;
   TwModelState* state = StateOf(model);
   if (state != NULL) {

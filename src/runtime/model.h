@@ -13,7 +13,7 @@ extern "C" {
 
 #define TW_MODEL_VERSION 2u
 /** Version of models with an open dimension, which older programs must not run. */
-#define TW_OPEN_MODEL_VERSION 3u
+#define TW_OPEN_MODEL_VERSION 4u
 
 /** Maximum number of places of a step, and of arguments of a GPU launch. src/compiler rejects
  *  models that need more. */
@@ -192,7 +192,7 @@ int32_t TwModelLoad(const TwModel* model, const char* path);
  *  the size is unchanged. No other thread may read the tables at that time. */
 int32_t TwModelSetSize(const TwModel* model, const char* dimension, int64_t size);
 /** As TwModelSetSize of its open dimension, from 1 to its largest size, for checks: one entry runs
- *  even if the range begins above. */
+ *  even if the range begins above. Positions have no sizes below the least. */
 int32_t TwModelResize(const TwModel* model, int64_t size);
 
 /** Exported by a library with an open dimension as `tilewright_open`. */
