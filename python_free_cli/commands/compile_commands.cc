@@ -192,8 +192,8 @@ class CompileCommand final : public Command {
     session::NoteMisses(
         model->operators,
         {ShortTargetText(target),
-         TuneCommandHere(*app_, session::FileToTune(model->operators, model_, sources, target, range),
-                         target)},
+         TuneCommandHere(
+             *app_, session::FileToTune(model->operators, model_, sources, target, range), target)},
         PrintNote);
     if (sources_.rule == "own" && order.catalog != nullptr) {
       TW_RETURN_IF_ERROR(NoteImported(*model, target, *order.catalog));

@@ -129,8 +129,8 @@ class IrWriter {
   }
 
   /// Returns the number of entries that the tables have at first.
-  /// Returns true if the multiply-adds of a step grow with the number of entries. Those of a mean of
-  /// positions do not count.
+  /// Returns true if the multiply-adds of a step grow with the number of entries. Those of a mean
+  /// of positions do not count.
   bool Grows(const OpenStep& open) const {
     return open.has_entries || (open.takes_count && !plan_.open->fixed_arena);
   }
