@@ -50,7 +50,7 @@ TEST(RangeTasks, DenseLayersOfFewRowsHaveSeveralSizes) {
 
 TEST(RangeTasks, WeightsAreThoseOfTheSizes) {
   std::vector<search::TuneTask> tasks = {TaskOf(LayerOf(1), 3), TaskOf(kConvolution)};
-  UseRange({"batch", 1, 64, {{1, 100}, {64, 25}}}, tasks);
+  UseRangeOfEntries({"batch", 1, 64, {{1, 100}, {64, 25}}}, tasks);
   ASSERT_EQ(tasks.size(), 3U);
   EXPECT_EQ(tasks[0].task.workload.Key(), LayerOf(1));
   EXPECT_DOUBLE_EQ(tasks[0].weight, 1);
@@ -63,7 +63,7 @@ TEST(RangeTasks, WeightsAreThoseOfTheSizes) {
 // A layer of two rows for each entry has tasks that a layer of one row has, too.
 TEST(RangeTasks, EachTaskIsThereOnce) {
   std::vector<search::TuneTask> tasks = {TaskOf(LayerOf(1), 2), TaskOf(LayerOf(4), 5)};
-  UseRange({"batch", 1, 32, {{8, 1}, {32, 1}}}, tasks);
+  UseRangeOfEntries({"batch", 1, 32, {{8, 1}, {32, 1}}}, tasks);
   std::vector<std::string> keys;
   for (const search::TuneTask& task : tasks) keys.push_back(task.task.workload.Key());
   EXPECT_THAT(keys, ElementsAre(LayerOf(8), LayerOf(32), LayerOf(128)));
