@@ -129,6 +129,12 @@ Status CheckLaunch(const KernelSpec& kernel, const GridLaunch& launch) {
   const DeviceTraits& device = DeviceTraitsOf(kernel.target);
   const bool groups = device.grids_are_source || device.grids_are_code_objects;
   TW_RETURN_IF_ERROR(CheckExtents("block", launch.block, groups ? kMaxGroup : kMaxBlock));
+  for (std::size_t i = 0; device.grids_are_code_objects && i < launch.grid.size(); ++i) {
+    // HIP counts the threads along a dimension with 32 bits.
+    if (launch.grid[i] * launch.block[i] > std::numeric_limits<std::uint32_t>::max()) {
+      return Bad("grid", "more than 2^32 - 1 threads along a dimension");
+    }
+  }
   const std::int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
   if (threads > kMaxBlockThreads) {
     return Bad("block", std::to_string(threads) + " threads, expected at most " +

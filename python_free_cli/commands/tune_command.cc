@@ -50,6 +50,7 @@
 #include "src/runtime/cpu_limit.h"
 #include "src/session/format.h"
 #include "src/session/names.h"
+#include "src/session/open/open_sizes.h"
 #include "src/session/open/tile_trials.h"
 #include "src/session/open_task.h"
 #include "src/session/session.h"
@@ -185,8 +186,11 @@ class TuneCommand final : public Command {
       const session::ModelOptions model{
           {settings.shape, settings.dim, settings.value}, settings.requantize, settings.precision};
       entry_tasks_ = tasks;
+      TW_RETURN_IF_ERROR(
+          session::CheckRange(model, session::SplitNumber(settings.graph).first, *range_, target));
       TW_RETURN_IF_ERROR(session::UseRange(model, settings.graph, *range_, target, tasks));
-      tile_limits_ = session::ReserveForTiles(settings);
+      // Layers with tasks of several sizes have tiles.
+      if (tasks.size() > entry_tasks_.size()) tile_limits_ = session::ReserveForTiles(settings);
     }
     TW_RETURN_IF_ERROR(CheckLimit(settings));
     float_error_.value = settings.float_error;
@@ -328,9 +332,9 @@ class TuneCommand final : public Command {
     StopAtSignals();
     display.StartThread();
     TW_ASSIGN_OR_RETURN(auto report, session::Session::Tune(tasks, settings, context));
-    if (range_) {
+    if (tile_limits_) {
       const auto tiles =
-          session::MeasureTiles(*range_, entry_tasks_, settings, tile_limits_, context);
+          session::MeasureTiles(*range_, entry_tasks_, settings, *tile_limits_, context);
       TW_RETURN_IF_ERROR(tiles);
       if (*tiles > 0) PrintNote(FormatPrintable("note: {} trials of tiles", *tiles));
     }
@@ -569,7 +573,7 @@ class TuneCommand final : public Command {
   std::vector<std::string> metrics_;
   std::vector<std::string> dims_;              // as given, with a range
   std::vector<search::TuneTask> entry_tasks_;  // of one entry, with a range
-  session::TileLimits tile_limits_;
+  std::optional<session::TileLimits> tile_limits_;
   std::optional<SizeRange> range_;  // of sizes of an open dimension
   DeviceArgument device_;
   int threads_ = 1;

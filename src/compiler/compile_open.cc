@@ -21,7 +21,8 @@ bool IsRecurrence(const Node& node) {
 /// Returns true if the file can be read with the sizes by which entries are told. An image may be
 /// too small for its windows.
 bool IsReadable(const ReadAtSize& read) {
-  return std::ranges::all_of(kProbedSizes, [&](std::int64_t size) { return read(size).ok(); });
+  return read(1).ok() &&
+         std::ranges::all_of(kProbedSizes, [&](std::int64_t size) { return read(size).ok(); });
 }
 
 /// Finds what joins the positions of a sequence. Returns none if nothing does.

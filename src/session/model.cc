@@ -7,6 +7,7 @@
 
 #include "src/base/files/file.h"
 #include "src/base/format_printable.h"
+#include "src/base/strings.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/check_memory.h"
 #include "src/graph/ir/check_weights.h"
@@ -66,6 +67,15 @@ Result<ModelSource> ModelOptions::Source(const std::string& file) const {
   return InvalidArgument(std::to_string(sources.size()) + " shape variants, expected one");
 }
 
+std::pair<std::string, std::int64_t> SplitNumber(const std::string& path) {
+  if (const auto hash = path.rfind('#'); hash != std::string::npos) {
+    if (auto number = ParseInt64(path.substr(hash + 1)); number.ok()) {
+      return {path.substr(0, hash), *number};
+    }
+  }
+  return {path, -1};
+}
+
 Result<std::optional<SizeRange>> ModelOptions::TakeRange(const std::string& file) {
   std::optional<SizeRange> range;
   for (std::string& dim : bindings.dims) {
@@ -78,12 +88,13 @@ Result<std::optional<SizeRange>> ModelOptions::TakeRange(const std::string& file
     dim = found->name + "=1";
     range = std::move(found);
   }
-  if (range) {
-    const auto source = Source(file);
-    if (!source.ok() || !LoadGraph(*source).ok()) {
-      for (std::string& dim : bindings.dims) {
-        if (dim == range->name + "=1") dim = fmt::format("{}={}", range->name, range->least);
-      }
+  const auto reads = [&](std::int64_t size) {
+    const auto source = SourceAt(SplitNumber(file).first, *range, size);
+    return source.ok() && LoadGraph(*source).ok();
+  };
+  if (range && range->least > 1 && !reads(1) && reads(range->least)) {
+    for (std::string& dim : bindings.dims) {
+      if (dim == range->name + "=1") dim = fmt::format("{}={}", range->name, range->least);
     }
   }
   if (sizes.empty()) return range;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/base/status.h"
@@ -16,6 +17,9 @@ class ModelLibrary;
 }
 
 namespace tilewright::session {
+
+/// Splits FILE#N into the file and the number of a task; -1 without one.
+std::pair<std::string, std::int64_t> SplitNumber(const std::string& path);
 
 /// Options for reading a model file, as texts.
 struct ModelOptions {
@@ -30,10 +34,10 @@ struct ModelOptions {
   /// As Source, one for each shape variant.
   Result<std::vector<ModelSource>> Sources(const std::string& file) const;
   /// Takes the range of sizes of an open dimension ("batch=1..64") out of the bindings, and leaves
-  /// a size of 1 there, or the least one if `file` cannot be read with 1. Reads the file of
-  /// observed sizes. Returns none if there is no range. Errors: those of ParseSizeRange,
-  /// ParseSizeCounts and CheckSizeCounts; kInvalidArgument for a second range, and for observed
-  /// sizes without one.
+  /// a size of 1 there, or the least one if the file (FILE or FILE#N) cannot be read with 1. Reads
+  /// the file of observed sizes. Returns none if there is no range. Errors: those of
+  /// ParseSizeRange, ParseSizeCounts and CheckSizeCounts; kInvalidArgument for a second range, and
+  /// for observed sizes without one.
   Result<std::optional<SizeRange>> TakeRange(const std::string& file);
   /// As Source, with another size of the range that TakeRange took out.
   Result<ModelSource> SourceAt(const std::string& file, const SizeRange& range,

@@ -61,16 +61,6 @@ Result<std::optional<search::TuneTask>> TaskOfText(const ModelSource& source,
   return task;
 }
 
-/// Splits FILE#N into the file and the number; -1 without one.
-std::pair<std::string, std::int64_t> SplitNumber(const std::string& path) {
-  if (const auto hash = path.rfind('#'); hash != std::string::npos) {
-    if (auto number = ParseInt64(path.substr(hash + 1)); number.ok()) {
-      return {path.substr(0, hash), *number};
-    }
-  }
-  return {path, -1};
-}
-
 /// Returns the tasks to tune, or the one with a number. file: for messages.
 Result<std::vector<search::TuneTask>> TuneTasksOf(std::vector<ExtractedTask> extracted,
                                                   const std::string& file, std::int64_t only,
@@ -91,11 +81,12 @@ Result<std::vector<search::TuneTask>> TuneTasksOf(std::vector<ExtractedTask> ext
 }
 
 /// Returns the network of positions of a file; null if the range is of other entries.
-std::shared_ptr<const PositionNetwork> PositionsOfFile(const ModelOptions& model,
-                                                       const std::string& file,
-                                                       const SizeRange& range,
-                                                       const Target& target) {
-  if (!DeviceTraitsOf(target).machine_code) return nullptr;
+/// Errors: those of reading it and of FindOpenDimension.
+Result<std::shared_ptr<const PositionNetwork>> PositionsOfFile(const ModelOptions& model,
+                                                               const std::string& file,
+                                                               const SizeRange& range,
+                                                               const Target& target) {
+  if (!DeviceTraitsOf(target).machine_code) return std::shared_ptr<const PositionNetwork>();
   const auto read = [&](std::int64_t size) -> Result<Graph> {
     TW_ASSIGN_OR_RETURN(const auto source, model.SourceAt(file, range, size));
     TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
@@ -104,11 +95,11 @@ std::shared_ptr<const PositionNetwork> PositionsOfFile(const ModelOptions& model
   };
   auto entry = read(1);
   if (!entry.ok()) entry = read(range.least);
-  if (!entry.ok()) return nullptr;
+  TW_RETURN_IF_ERROR(entry);
   CompileOptions options;
   options.target = target;
-  const auto open = FindOpenDimension(*entry, read, range, options);
-  return open.ok() ? open->positions : nullptr;
+  TW_ASSIGN_OR_RETURN(const auto open, FindOpenDimension(*entry, read, range, options));
+  return open.positions;
 }
 
 /// Tasks of a model file, or the one that `#N` after its name selects.
@@ -227,7 +218,7 @@ Result<std::optional<std::vector<ExtractedTask>>> PositionTasks(const ModelOptio
                                                                 const std::string& file,
                                                                 const SizeRange& range,
                                                                 const Target& target) {
-  const auto positions = PositionsOfFile(model, file, range, target);
+  TW_ASSIGN_OR_RETURN(const auto positions, PositionsOfFile(model, file, range, target));
   if (positions == nullptr) return std::optional<std::vector<ExtractedTask>>();
   TW_ASSIGN_OR_RETURN(const auto block, positions->Block(positions->LargeUnit()));
   TW_ASSIGN_OR_RETURN(auto tasks, ExtractTasks(block));

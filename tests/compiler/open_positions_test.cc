@@ -24,7 +24,7 @@ constexpr char kTwoLayers[] = R"(def @main(%data: Tensor[(1, 3, 8, W), float32])
 })";
 
 // A residual block, pools with and without padding, depthwise convolutions, strides, a concat,
-// windows without padding, and rows of classes at the end. C, D: columns after the pools.
+// windows without padding, and rows of classes at the end. C: columns after the pools.
 constexpr char kRecognizer[] = R"(def @main(%data: Tensor[(1, 1, 16, W), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(16, 1, 3, 3), float32] */, padding=[1, 1, 1, 1]);
   %1 = nn.relu(%0);
@@ -64,6 +64,7 @@ class OpenPositions : public Library {
     std::string sized =
         std::regex_replace(text, std::regex("\\bC\\b"), std::to_string(quarter - 2));
     sized = std::regex_replace(sized, std::regex("\\bW\\b"), std::to_string(size));
+    sized = std::regex_replace(sized, std::regex("\\bP\\b"), std::to_string(15 - (size + 15) % 16));
     auto graph = ImportRelay(sized, "net-1");
     if (graph.ok()) SeedConstants(*graph, SeedRule::kMissing);
     return graph;
@@ -125,6 +126,34 @@ TEST_F(OpenPositions, RecognizersHaveOneResultForEachColumn) {
 
 TEST_F(OpenPositions, MeansOfAllPositionsEndThem) {
   ExpectRight(kClassifier, {"W", 3, 700}, {3, 4, 7, 8, 31, 33, 255, 256, 257, 600, 700});
+}
+
+TEST_F(OpenPositions, PadsOfTheModelBelongToTilesToo) {
+  ExpectRight(R"(def @main(%data: Tensor[(1, 4, 16, W), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 4, 1, 1), float32] */);
+  %1 = nn.relu(%0);
+  %2 = nn.pad(%1, 0, pad_width=[[0, 0], [0, 0], [0, 0], [2, 5]]);
+  nn.conv2d(%2, meta[relay.Constant][1] /* ty=Tensor[(32, 32, 3, 3), float32] */, padding=[1, 0, 1, 0])
+})",
+              {"W", 4, 300}, {4, 5, 6, 99, 300});
+}
+
+// A width of 1 is too small for the window, and one of 2 is the least.
+TEST_F(OpenPositions, RangesBeginWhereAWindowFits) {
+  ExpectRight(R"(def @main(%data: Tensor[(1, 3, 8, W), float32]) {
+  nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(8, 3, 3, 2), float32] */, padding=[1, 0, 1, 0])
+})",
+              {"W", 2, 50}, {2, 3, 4, 49, 50});
+}
+
+// P: columns up to a multiple of 16, of which both ends of the range and its middle need none.
+TEST_F(OpenPositions, RefusesWidthsThatArePaddedToAMultiple) {
+  const std::string padded = R"(def @main(%data: Tensor[(1, 3, 8, W), float32]) {
+  %0 = nn.pad(%data, 0, pad_width=[[0, 0], [0, 0], [0, 0], [0, P]]);
+  nn.conv2d(%0, meta[relay.Constant][0] /* ty=Tensor[(8, 3, 3, 3), float32] */, padding=[1, 1, 1, 1])
+})";
+  const auto compiled = CompileFor(padded, {"W", 32, 1024});
+  EXPECT_EQ(compiled.status().code(), StatusCode::kUnsupported) << compiled.status().message();
 }
 
 TEST_F(OpenPositions, RefusesOperatorsThatJoinPositions) {

@@ -173,10 +173,9 @@ TEST(CommandLineTest, TuneTakesTheOptionsThatWereGiven) {
       "--device simt --no-fuse-residuals --target \"cuda -arch=sm_80\" --records a.db --records "
       "b.db --shape "
       "x=1x3 --shape y=2");
-  EXPECT_EQ(
-      TuneCommandLine(app, "my net.onnx#1", *Target::Parse("cuda -arch=sm_80")),
-      "tilewright tune 'my net.onnx#1' --target 'cuda -arch=sm_80' --no-fuse-residuals --shape "
-      "x=1x3 --shape y=2 --records a.db --budget 10m");
+  EXPECT_EQ(TuneCommandLine(app, "my net.onnx#1", *Target::Parse("cuda -arch=sm_80")),
+            "tilewright tune 'my net.onnx#1' --target 'cuda -arch=sm_80' --shape x=1x3 --shape y=2 "
+            "--no-fuse-residuals --records a.db --budget 10m");
   EXPECT_THAT(TuneCommandLine(app, "m.onnx",
                               *Target::Parse("llvm -mtriple=aarch64-linux-gnu "
                                              "-mcpu=cortex-a72")),

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -156,13 +158,23 @@ class BlockChooser {
   Status ReadRecords() {
     if (options_.catalog == nullptr) return {};
     TW_ASSIGN_OR_RETURN(auto sizes, records::FindSizes(*options_.catalog, PatternOf(workload_)));
-    // Of many, some that are evenly spread.
-    const std::size_t step = CeilDiv(std::max<std::size_t>(1, sizes.size()), kMaxTuned);
-    for (std::size_t i = 0; i < sizes.size(); i += step) {
-      const std::int64_t rows = sizes[i].size;
-      if (rows < 1 || sizes[i].workload.op != OpKind::kDense) continue;
-      TW_ASSIGN_OR_RETURN(const auto measured,
-                          MeasuredKernels(sizes[i].workload, epilogue_, options_));
+    std::set<std::int64_t> tuned;
+    for (const WeighedSize& size : SizesToTune(options_.open->range))
+      tuned.insert(size.size * rows_);
+    std::map<std::int64_t, MeasuredConfigs> found, others;  // by rows
+    for (const auto& size : sizes) {
+      if (size.size < 1 || size.workload.op != OpKind::kDense) continue;
+      TW_ASSIGN_OR_RETURN(auto measured, MeasuredKernels(size.workload, epilogue_, options_));
+      if (measured.options.empty()) continue;
+      (tuned.contains(size.size) ? found : others).emplace(size.size, std::move(measured));
+    }
+    // Of many others, some that are evenly spread.
+    const std::size_t step = CeilDiv(std::max<std::size_t>(1, others.size()), kMaxTuned);
+    std::size_t number = 0;
+    for (auto& [rows, measured] : others) {
+      if (number++ % step == 0) found.emplace(rows, std::move(measured));
+    }
+    for (const auto& [rows, measured] : found) {
       for (const KernelOption& option : measured.options) {
         AddCandidate(option.entry, option.config, measured.report, rows, option.seconds);
       }

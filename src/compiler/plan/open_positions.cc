@@ -19,6 +19,7 @@
 #include "src/compiler/open/position_mean.h"
 #include "src/compiler/open/position_program.h"
 #include "src/compiler/plan/position_blocks.h"
+#include "src/graph/open/resize.h"
 #include "src/tensor/layout.h"
 
 namespace tilewright {
@@ -170,12 +171,27 @@ class PositionPlanner {
       if (view.base >= 0 && BaseOf(view).given == buffer) buffer = BaseOf(view).buffer;
     }
     const auto pad = network_.pads.find(step.node);
-    if (pad != network_.pads.end()) return AddPad(step, pad->second);
+    if (pad != network_.pads.end()) {
+      if (ChangesLayout(step)) return Unsupported("pads positions, and has several layouts");
+      return AddPad(step, pad->second);
+    }
     if (!AxisOf(step.node)) return true;
     if (step.copies()) return true;  // MoveOutputs
     if (step.kernel() == nullptr) return Unsupported("computed by the host");
     TW_RETURN_IF_ERROR(AddBase(step.buffers.back(), step.node, step.layouts));
     return true;
+  }
+
+  /// Returns true for a step that only changes the layout of the value.
+  static bool ChangesLayout(const PlanStep& step) { return step.report.op == "layout_transform"; }
+
+  /// Returns the elements of a row from one position of a value to the next. A reshape may have
+  /// given it another number of positions than the tensor has in memory.
+  Result<std::int64_t> ElementOf(const PositionBase& base, int node) const {
+    const std::int64_t all = base.rows.element * network_.PositionsOf(base.node, large_);
+    const std::int64_t own = network_.PositionsOf(node, large_);
+    if (all % own != 0) return Unsupported("has positions of no whole number of elements");
+    return all / own;
   }
 
   Result<bool> AddPad(const PlanStep& step, const PositionPadding& pad) {
@@ -185,10 +201,13 @@ class PositionPlanner {
     PositionView view = ViewOf(step.buffers[0]);
     if (view.base < 0) return Unsupported("pads a value without positions");
     PositionBase& base = BaseOf(view);
-    const std::int64_t value_before = pad.before * base.rows.element;
-    view.shift += value_before;
+    const int padded = plan_.graph.node(step.node).inputs[0];
+    TW_ASSIGN_OR_RETURN(const std::int64_t element, ElementOf(base, padded));
+    view.shift += pad.before * element;
     views_[step.buffers.back()] = view;
     base.before = std::max(base.before, view.shift);
+    const std::int64_t after = AfterOf(step.buffers[0]) + pad.after * element;
+    after_[step.buffers.back()] = after;
     if (pad.before == 0 && pad.after == 0) return false;
     const double value = plan_.graph.node(step.node).op.attributes.pad_value;
     if (base.filled && base.fill.value != value) {
@@ -197,8 +216,7 @@ class PositionPlanner {
     base.filled = true;
     base.fill.value = value;
     base.fill.before = std::max(base.fill.before, view.shift);
-    after_[step.buffers.back()] = AfterOf(step.buffers[0]) + pad.after * base.rows.element;
-    base.fill.after = std::max(base.fill.after, after_[step.buffers.back()]);
+    base.fill.after = std::max(base.fill.after, after);
     return false;
   }
   std::int64_t AfterOf(int buffer) const {
@@ -233,10 +251,11 @@ class PositionPlanner {
     const PositionView view = ViewOf(from);
     if (view.base < 0) return Unsupported("copies a value without positions");
     const PositionBase& base = BaseOf(view);
-    if (base.given >= 0 || view.shift != 0 || AfterOf(from) != 0) {
-      return Unsupported("an output that is an input or a pad");
-    }
     const int node = plan_.graph.outputs()[static_cast<std::size_t>(BufferAt(to).index)];
+    if (base.given >= 0 || view.shift != 0 || AfterOf(from) != 0) {
+      return AboutValue(plan_.graph, node, open_.range,
+                        Unsupported("is an output that is an input or a pad"));
+    }
     BufferAt(to).bytes = OpenTypeOf(plan_.graph, options_, node, open_.range.most).bytes();
     outputs_.emplace(base.buffer, to);
     return Status();
@@ -277,7 +296,9 @@ class PositionPlanner {
     if (base.filled && base.fill.value != 0) {
       return Unsupported("tiles of a value that is padded with another number than zero");
     }
-    const std::int64_t after = AfterOf(step.buffers[0]) + (tile - 1) * base.rows.element;
+    TW_ASSIGN_OR_RETURN(const std::int64_t element,
+                        ElementOf(base, plan_.graph.node(step.node).inputs[0]));
+    const std::int64_t after = AfterOf(step.buffers[0]) + (tile - 1) * element;
     base.fill.after = std::max(base.fill.after, after);
     base.filled = true;
     return Status();
@@ -307,7 +328,8 @@ class PositionPlanner {
     const KernelStep* call = step.kernel();
     if (call == nullptr && !step.copies()) return Unsupported("computed by the host");
     if (call == nullptr || !AxisOf(step.node)) {
-      if (call != nullptr && network_.means.contains(step.node)) return AddMean(step);
+      const bool is_mean = network_.means.contains(step.node) && !ChangesLayout(step);
+      if (call != nullptr && is_mean) return AddMean(step);
       for (int buffer : step.buffers) {
         if (ViewOf(buffer).base >= 0) return Unsupported("joins positions");
       }

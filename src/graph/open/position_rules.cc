@@ -167,7 +167,9 @@ class RuleFinder {
     if (node.kind == NodeKind::kOperator) {
       if (node.op.kind == OpKind::kRelu) return 0.0;
       if (node.op.kind == OpKind::kClip && node.op.attributes.a_min >= 0) return 0.0;
-      if (node.op.kind == OpKind::kMaxPool2d) return LowestOf(node.inputs[0]);
+      const bool keeps = node.op.kind == OpKind::kMaxPool2d || node.op.kind == OpKind::kReshape ||
+                         node.op.kind == OpKind::kTranspose || node.op.kind == OpKind::kIdentity;
+      if (keeps) return LowestOf(node.inputs[0]);
     }
     const DataType dtype = node.type.dtype;
     if (dtype.is_float()) return -std::numeric_limits<double>::infinity();

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -424,6 +425,47 @@ std::vector<std::int64_t> PositionNetwork::Units() const {
   return units;
 }
 
+namespace {
+
+/// Checks a reading of the file with another size: each value that is in the network as it is in
+/// the file has as many positions as the network says. shapes: of the file with the largest size.
+Status CheckCounts(const Graph& probed, const std::vector<Shape>& shapes,
+                   const PositionNetwork& network, std::int64_t size) {
+  const Graph& graph = network.network.graph;
+  const auto check = [&](int id, int made) -> Status {
+    const auto& axis = network.axes[static_cast<std::size_t>(made)];
+    Shape expected = shapes[static_cast<std::size_t>(id)];
+    if (!axis || expected != graph.node(made).type.shape) return Status();
+    expected[axis->axis] = axis->count.At(size);
+    if (probed.node(id).type.shape == expected) return Status();
+    return AboutValue(probed, id, network.range,
+                      Unsupported("has a number of positions that is no function of this form"));
+  };
+  std::map<std::string_view, int> by_name;
+  for (int id = 0; id < graph.size(); ++id) by_name.emplace(graph.node(id).name, id);
+  for (int id = 0; id < probed.size(); ++id) {
+    const auto made = by_name.find(probed.node(id).name);
+    if (made != by_name.end()) TW_RETURN_IF_ERROR(check(id, made->second));
+  }
+  for (std::size_t i = 0; i < probed.outputs().size(); ++i) {
+    TW_RETURN_IF_ERROR(check(probed.outputs()[i], graph.outputs()[i]));
+  }
+  return Status();
+}
+
+/// Checks that strides have a common block that is no larger than a size can be.
+Status CheckStrides(const PositionNetwork& network) {
+  std::int64_t step = 1;
+  for (const auto& axis : network.axes) {
+    if (!axis) continue;
+    step = std::lcm(step, axis->count.divide);
+    if (step > kMaxOpenSize) return Unsupported("strides without a common block of positions");
+  }
+  return Status();
+}
+
+}  // namespace
+
 Result<PositionNetwork> FindPositions(const ReadAtSize& read, const SizeRange& range,
                                       const Target& target, bool fuse_residuals) {
   if (range.least == range.most) {
@@ -431,16 +473,26 @@ Result<PositionNetwork> FindPositions(const ReadAtSize& read, const SizeRange& r
   }
   const std::int64_t middle = std::max(range.least, (range.least + range.most) / 2);
   TW_ASSIGN_OR_RETURN(auto large_file, read(range.most));
-  for (const std::int64_t size : std::set<std::int64_t>{range.least, middle}) {
-    if (size == range.most) continue;
-    TW_ASSIGN_OR_RETURN(const auto probed, read(size));
+  std::vector<Shape> shapes;
+  for (const Node& node : large_file.nodes()) shapes.push_back(node.type.shape);
+  // Neighbouring sizes have other remainders: a width may be padded or cut to a multiple.
+  std::map<std::int64_t, Graph> probes;
+  for (const std::int64_t size :
+       {range.least, range.least + 1, range.least + 2, middle, range.most - 1}) {
+    if (size >= range.most || probes.contains(size)) continue;
+    TW_ASSIGN_OR_RETURN(auto probed, read(size));
     TW_RETURN_IF_ERROR(CheckAlike(probed, large_file, range));
+    probes.emplace(size, std::move(probed));
   }
   TW_ASSIGN_OR_RETURN(auto small_file, read(middle));
   TW_ASSIGN_OR_RETURN(auto large, Partition(std::move(large_file), target, fuse_residuals));
   TW_ASSIGN_OR_RETURN(const auto small, Partition(std::move(small_file), target, fuse_residuals));
   TW_ASSIGN_OR_RETURN(auto found, PadSeparator(small.graph, middle, std::move(large), range).Run());
+  TW_RETURN_IF_ERROR(CheckStrides(found));
   TW_RETURN_IF_ERROR(found.At(range.least));  // a value may be empty
+  for (const auto& [size, probed] : probes) {
+    TW_RETURN_IF_ERROR(CheckCounts(probed, shapes, found, size));
+  }
   return found;
 }
 

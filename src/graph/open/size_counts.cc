@@ -24,7 +24,8 @@ std::string_view Trimmed(std::string_view text) {
 Result<std::int64_t> ParseUpTo(std::string_view text, std::int64_t most, const std::string& what) {
   const auto number = ParseInt64(Trimmed(text));
   if (number.ok() && *number >= 1 && *number <= most) return number;
-  return InvalidArgument(what + " '" + Printable(Trimmed(text)) +
+  constexpr std::size_t kMaxShown = 40;
+  return InvalidArgument(what + " '" + Printable(Trimmed(text).substr(0, kMaxShown)) +
                          "', expected a number from 1 to " + std::to_string(most));
 }
 

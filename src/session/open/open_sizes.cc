@@ -31,7 +31,7 @@ std::string PlacesText(const std::vector<SymbolPlace>& places) {
 Json PlacesJson(const std::vector<SymbolPlace>& places) {
   Json list = Json::array();
   for (const SymbolPlace& place : places) {
-    list.push_back({{"name", place.value}, {"dimension", place.dimension}});
+    list.push_back({{"name", Printable(place.value)}, {"dimension", place.dimension}});
   }
   return list;
 }
@@ -139,7 +139,7 @@ std::string OpenSymbolsText(const std::vector<OpenSymbol>& symbols) {
 std::string GraphJson(const Graph& graph, const std::vector<OpenSymbol>& symbols) {
   Json list = Json::array();
   for (const OpenSymbol& symbol : symbols) {
-    Json json = {{"name", symbol.symbol.name},
+    Json json = {{"name", Printable(symbol.symbol.name)},
                  {"inputs", PlacesJson(symbol.symbol.inputs)},
                  {"outputs", PlacesJson(symbol.symbol.outputs)}};
     if (symbol.range)

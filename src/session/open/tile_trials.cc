@@ -1,17 +1,21 @@
 #include "src/session/open/tile_trials.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "records/package/catalog.h"
 #include "records/store.h"
+#include "search/deadline.h"
 #include "search/tune/job_name.h"
 #include "src/compiler/plan/block_kernels.h"
 #include "src/target/device.h"
 
 namespace tilewright::session {
 namespace {
+
+constexpr double kShareOfTiles = 0.05;  // of a budget
 
 /// Returns the configs to measure, each once.
 Result<std::vector<Candidate>> CandidatesOf(const SizeRange& range,
@@ -43,11 +47,10 @@ Result<std::vector<Candidate>> CandidatesOf(const SizeRange& range,
 }  // namespace
 
 TileLimits ReserveForTiles(search::JobSettings& settings) {
-  constexpr double kShare = 0.05;
   constexpr std::int64_t kOneOf = 8;
   TileLimits limits{settings.trials / kOneOf, settings.budget_seconds};
   settings.trials -= limits.trials;
-  settings.budget_seconds *= 1 - kShare;
+  settings.budget_seconds *= 1 - kShareOfTiles;
   return limits;
 }
 
@@ -56,38 +59,55 @@ Result<std::int64_t> MeasureTiles(const SizeRange& range, std::span<const search
                                   const search::TuneContext& context) {
   const bool limited = settings.trials > 0;
   if (tasks.empty() || !DeviceTraitsOf(tasks.front().task.target).machine_code) return 0;
-  TW_ASSIGN_OR_RETURN(auto candidates, CandidatesOf(range, tasks, settings, context));
-  if (limited && std::ssize(candidates) > limits.trials) {
-    candidates.resize(static_cast<std::size_t>(limits.trials));
+  const auto stopped = [&] { return context.stop != nullptr && *context.stop; };
+  const double now = context.clock->MonotonicSeconds();
+  const double begun = context.begun_seconds.value_or(now);
+  double deadline = std::numeric_limits<double>::infinity();  // of the monotonic clock
+  if (!settings.deadline.empty()) {
+    const double unix_begun = context.clock->UnixSeconds() - (now - begun);
+    TW_ASSIGN_OR_RETURN(deadline, search::ParseDeadline(settings.deadline, unix_begun));
+    deadline += begun - unix_begun;
   }
+  if (stopped() || now >= deadline) return 0;
+  TW_ASSIGN_OR_RETURN(auto candidates, CandidatesOf(range, tasks, settings, context));
   if (candidates.empty()) return 0;
   const std::vector<search::TuneTask> all(tasks.begin(), tasks.end());
   const std::string name = search::JobName(all, settings, context.only_templates, 0) + ".tiles";
   TW_ASSIGN_OR_RETURN(const auto job,
                       context.store->OpenJob(name, search::ToJson(settings), settings.seed));
+  records::TrialFilter of_job;
+  of_job.job = job.id;
+  TW_ASSIGN_OR_RETURN(const auto earlier, context.store->CountTrials(of_job));
+  if (limited) {
+    const std::int64_t left = std::max<std::int64_t>(0, limits.trials - earlier);
+    candidates.resize(std::min(candidates.size(), static_cast<std::size_t>(left)));
+  }
+  // The budget of a job that goes on is spent but for the tiles' share.
+  double end = deadline;
+  if (limits.seconds > 0) {
+    end =
+        std::min(end, earlier > 0 ? now + kShareOfTiles * limits.seconds : begun + limits.seconds);
+  }
   measure::Measurer& measurer = *context.measurer;
-  const double begun = context.begun_seconds.value_or(context.clock->MonotonicSeconds());
-  const auto over = [&] {
-    return (context.stop != nullptr && *context.stop) ||
-           (limits.seconds > 0 && context.clock->MonotonicSeconds() - begun > limits.seconds);
-  };
+  const auto over = [&] { return stopped() || context.clock->MonotonicSeconds() > end; };
   std::int64_t measured = 0;
   std::size_t next = 0;
-  while (!over() && (next < candidates.size() || measurer.in_flight() > 0)) {
-    while (next < candidates.size() && measurer.in_flight() < measurer.capacity()) {
+  while (!stopped()) {
+    while (!over() && next < candidates.size() && measurer.in_flight() < measurer.capacity()) {
       measure::Request request;
       request.ticket = next;
       request.candidate = candidates[next++];
       TW_RETURN_IF_ERROR(measurer.Submit(std::move(request)));
     }
+    if (measurer.in_flight() == 0) break;
     constexpr double kWait = 0.2;
     TW_ASSIGN_OR_RETURN(auto reply, measurer.Next(kWait));
     if (!reply) continue;
     TW_RETURN_IF_ERROR(context.store->Append(job.id, {reply->trial}, {}));
     measurer.MarkStored(reply->ticket);
-    ++measured;
+    if (!reply->again) ++measured;
   }
-  if (next == candidates.size()) TW_RETURN_IF_ERROR(context.store->FinishJob(job.id));
+  if (!stopped()) TW_RETURN_IF_ERROR(context.store->FinishJob(job.id));
   return measured;
 }
 

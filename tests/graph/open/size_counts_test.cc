@@ -25,15 +25,16 @@ TEST(SizeCounts, LinesAreRead) {
 
 TEST(SizeCounts, ErrorsNameTheLine) {
   EXPECT_EQ(ErrorOf("1,2\n3"), "h.csv:2: '3', expected SIZE,COUNT");
-  EXPECT_EQ(ErrorOf("1,2\n\nx,1"), "h.csv:3: size 'x', expected a number from 1 to 65536");
-  EXPECT_EQ(ErrorOf("0,1"), "h.csv:1: size '0', expected a number from 1 to 65536");
-  EXPECT_EQ(ErrorOf("65537,1"), "h.csv:1: size '65537', expected a number from 1 to 65536");
-  EXPECT_EQ(ErrorOf("4,-1"), "h.csv:1: count '-1', expected a number from 1 to 140737488355327");
-  EXPECT_EQ(ErrorOf("4,1,1"), "h.csv:1: count '1,1', expected a number from 1 to 140737488355327");
-  EXPECT_EQ(ErrorOf("1,1\nsize,count"), "h.csv:2: size 'size', expected a number from 1 to 65536");
-  EXPECT_EQ(ErrorOf("4,140737488355327\n4,1"), "h.csv:2: counts of one size exceed the limit");
+  EXPECT_EQ(ErrorOf("1,2\n\nx,1"), "h.csv:3: size 'x', expected a number from 1 to 1048576");
+  EXPECT_EQ(ErrorOf("0,1"), "h.csv:1: size '0', expected a number from 1 to 1048576");
+  EXPECT_EQ(ErrorOf("1048577,1"), "h.csv:1: size '1048577', expected a number from 1 to 1048576");
+  EXPECT_EQ(ErrorOf("4,-1"), "h.csv:1: count '-1', expected a number from 1 to 8796093022207");
+  EXPECT_EQ(ErrorOf("4,1,1"), "h.csv:1: count '1,1', expected a number from 1 to 8796093022207");
+  EXPECT_EQ(ErrorOf("1,1\nsize,count"),
+            "h.csv:2: size 'size', expected a number from 1 to 1048576");
+  EXPECT_EQ(ErrorOf("4,8796093022207\n4,1"), "h.csv:2: counts of one size exceed the limit");
   EXPECT_EQ(ErrorOf("# nothing\n"), "h.csv: no sizes, expected lines SIZE,COUNT");
-  EXPECT_EQ(ErrorOf("\x01,1"), "h.csv:1: size '\\x01', expected a number from 1 to 65536");
+  EXPECT_EQ(ErrorOf("\x01,1"), "h.csv:1: size '\\x01', expected a number from 1 to 1048576");
 }
 
 TEST(SizeCounts, SizesOutsideOfTheRangeAreRefused) {
@@ -57,7 +58,7 @@ std::vector<std::int64_t> TunedSizes(const SizeRange& range) {
 
 TEST(SizeCounts, ARangeIsTunedAtFewSizes) {
   EXPECT_THAT(TunedSizes({"seq", 1, 512}), ElementsAre(1, 8, 64));
-  EXPECT_THAT(TunedSizes({"seq", 1, 65536}), ElementsAre(1, 8, 64));
+  EXPECT_THAT(TunedSizes({"seq", 1, 1048576}), ElementsAre(1, 8, 64));
   EXPECT_THAT(TunedSizes({"seq", 1, 3}), ElementsAre(1, 3));
   EXPECT_THAT(TunedSizes({"seq", 20, 30}), ElementsAre(20, 30));
   EXPECT_THAT(TunedSizes({"seq", 5, 5}), ElementsAre(5));
