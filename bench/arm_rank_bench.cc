@@ -43,7 +43,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t kOthers = 64, kMostBetter = 6;
+constexpr std::size_t kOthers = 64, kMaxBetter = 6;
 constexpr int kTries = 400;  // for as many legal configs
 
 using Features = std::vector<float>;
@@ -144,7 +144,7 @@ cost_model::Dataset Rates(const std::vector<const Layer*>& layers) {
 
 bool ChosenBy(double own, const std::vector<double>& others) {
   return static_cast<std::size_t>(std::ranges::count_if(
-             others, [&](double other) { return other < own; })) <= kMostBetter;
+             others, [&](double other) { return other < own; })) <= kMaxBetter;
 }
 
 /// Returns true if a config of the layer is chosen by the scores of a model, which are higher for

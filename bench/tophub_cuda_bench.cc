@@ -138,7 +138,7 @@ Result<Built> Build(const records::LogLine& line, const records::AutotvmInput& i
 
 /// Checks the metadata of a code object. Errors: kInternal for what exceeds a limit.
 Status CheckCodeObject(const Built& built, const Target& target, Fate& fate) {
-  constexpr int kMostRegisters = 256;
+  constexpr int kMaxRegisters = 256;
   TW_ASSIGN_OR_RETURN(const auto limits, LimitsOf(target));
   TW_ASSIGN_OR_RETURN(const auto kernels, ResourcesOfCodeObject(built.code));
   const LaunchPlan plan = PlanLaunches(built.program);
@@ -150,7 +150,7 @@ Status CheckCodeObject(const Built& built, const Target& target, Fate& fate) {
     const std::int64_t local = kernel.local_bytes + launch->dynamic_shared_bytes();
     if (local > limits.block_shared_bytes ||
         RoundUp(local, kSharedAlignment) < launch->shared_bytes ||
-        kernel.vector_registers > kMostRegisters || kernel.threads != launch->threads()) {
+        kernel.vector_registers > kMaxRegisters || kernel.threads != launch->threads()) {
       return Internal(kernel.kernel + ": metadata beyond the limits, or not those of the launch");
     }
     fate.registers = std::max(fate.registers, kernel.vector_registers);

@@ -50,7 +50,6 @@
 #include "src/runtime/cpu_limit.h"
 #include "src/session/format.h"
 #include "src/session/names.h"
-#include "src/session/open/open_sizes.h"
 #include "src/session/open/tile_trials.h"
 #include "src/session/open_task.h"
 #include "src/session/session.h"
@@ -183,12 +182,8 @@ class TuneCommand final : public Command {
         session::TasksOfJob(templates(), settings, target,
                             {.fuse_residuals = !no_fuse_residuals_, .groups = groups_}, PrintNote));
     if (range_) {
-      const session::ModelOptions model{
-          {settings.shape, settings.dim, settings.value}, settings.requantize, settings.precision};
       entry_tasks_ = tasks;
-      TW_RETURN_IF_ERROR(
-          session::CheckRange(model, session::SplitNumber(settings.graph).first, *range_, target));
-      TW_RETURN_IF_ERROR(session::UseRange(model, settings.graph, *range_, target, tasks));
+      TW_RETURN_IF_ERROR(session::UseRange(settings, *range_, target, tasks));
       // Layers with tasks of several sizes have tiles.
       if (tasks.size() > entry_tasks_.size()) tile_limits_ = session::ReserveForTiles(settings);
     }
@@ -333,10 +328,9 @@ class TuneCommand final : public Command {
     display.StartThread();
     TW_ASSIGN_OR_RETURN(auto report, session::Session::Tune(tasks, settings, context));
     if (tile_limits_) {
-      const auto tiles =
-          session::MeasureTiles(*range_, entry_tasks_, settings, *tile_limits_, context);
-      TW_RETURN_IF_ERROR(tiles);
-      if (*tiles > 0) PrintNote(FormatPrintable("note: {} trials of tiles", *tiles));
+      TW_ASSIGN_OR_RETURN(const auto tiles, session::MeasureTiles(*range_, entry_tasks_, settings,
+                                                                  *tile_limits_, context));
+      if (tiles > 0) PrintNote(FormatPrintable("note: {} trials of tiles", tiles));
     }
     const double share_done = display.Finish(report);
     if (watch) watch->Finish();

@@ -80,28 +80,6 @@ Result<std::vector<search::TuneTask>> TuneTasksOf(std::vector<ExtractedTask> ext
   return tasks;
 }
 
-/// Returns the network of positions of a file; null if the range is of other entries.
-/// Errors: those of reading it and of FindOpenDimension.
-Result<std::shared_ptr<const PositionNetwork>> PositionsOfFile(const ModelOptions& model,
-                                                               const std::string& file,
-                                                               const SizeRange& range,
-                                                               const Target& target) {
-  if (!DeviceTraitsOf(target).machine_code) return std::shared_ptr<const PositionNetwork>();
-  const auto read = [&](std::int64_t size) -> Result<Graph> {
-    TW_ASSIGN_OR_RETURN(const auto source, model.SourceAt(file, range, size));
-    TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(source));
-    SeedConstants(graph, SeedRule::kMissing);
-    return graph;
-  };
-  auto entry = read(1);
-  if (!entry.ok()) entry = read(range.least);
-  TW_RETURN_IF_ERROR(entry);
-  CompileOptions options;
-  options.target = target;
-  TW_ASSIGN_OR_RETURN(const auto open, FindOpenDimension(*entry, read, range, options));
-  return open.positions;
-}
-
 /// Tasks of a model file, or the one that `#N` after its name selects.
 Result<std::vector<search::TuneTask>> TasksOfModel(const ModelSource& source, const Target& target,
                                                    bool fuse_residuals) {
@@ -214,13 +192,34 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
   return tasks;
 }
 
+Status CheckRangeTarget(const SizeRange& range, const Target& target) {
+  if (DeviceTraitsOf(target).machine_code) return Status();
+  return Unsupported("--dim " + range.ToString() + ": a range is for CPUs, expected one size");
+}
+
+Result<OpenDimension> OpenDimensionOf(const ModelOptions& model, const std::string& file,
+                                      const SizeRange& range, const Target& target) {
+  const auto load = [](const Result<ModelSource>& source) -> Result<Graph> {
+    TW_RETURN_IF_ERROR(source);
+    TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(*source));
+    SeedConstants(graph, SeedRule::kMissing);
+    return graph;
+  };
+  const auto read = [&](std::int64_t size) { return load(model.SourceAt(file, range, size)); };
+  TW_ASSIGN_OR_RETURN(const Graph entry, load(model.Source(file)));
+  CompileOptions options;
+  options.target = target;
+  return FindOpenDimension(entry, read, range, options);
+}
+
 Result<std::optional<std::vector<ExtractedTask>>> PositionTasks(const ModelOptions& model,
                                                                 const std::string& file,
                                                                 const SizeRange& range,
                                                                 const Target& target) {
-  TW_ASSIGN_OR_RETURN(const auto positions, PositionsOfFile(model, file, range, target));
-  if (positions == nullptr) return std::optional<std::vector<ExtractedTask>>();
-  TW_ASSIGN_OR_RETURN(const auto block, positions->Block(positions->LargeUnit()));
+  if (!DeviceTraitsOf(target).machine_code) return std::optional<std::vector<ExtractedTask>>();
+  TW_ASSIGN_OR_RETURN(const auto open, OpenDimensionOf(model, file, range, target));
+  if (open.positions == nullptr) return std::optional<std::vector<ExtractedTask>>();
+  TW_ASSIGN_OR_RETURN(const auto block, open.positions->Block(open.positions->LargeUnit()));
   TW_ASSIGN_OR_RETURN(auto tasks, ExtractTasks(block));
   return std::optional(std::move(tasks));
 }

@@ -8,6 +8,7 @@
 
 #include "search/tuner.h"
 #include "src/base/status.h"
+#include "src/compiler/options/options.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/open/size_range.h"
 #include "src/graph/partition/tasks.h"
@@ -50,6 +51,14 @@ Result<std::vector<search::TuneTask>> GroupTasksOfFile(const TemplateRegistry& t
                                                        const ModelSource& source,
                                                        const Target& target, double min_share,
                                                        std::vector<double>* shares = nullptr);
+
+/// Errors: kUnsupported for a target without machine code, which has no libraries for a range.
+Status CheckRangeTarget(const SizeRange& range, const Target& target);
+
+/// Finds the open dimension of a model file (FindOpenDimension). model: without the range, as
+/// TakeRange leaves it. Errors: those of reading the file and of FindOpenDimension.
+Result<OpenDimension> OpenDimensionOf(const ModelOptions& model, const std::string& file,
+                                      const SizeRange& range, const Target& target);
 
 /// Returns the tasks of a library for a range of positions (PositionNetwork) of images or signals;
 /// none if the range is of other entries. Arguments: as UseRange has them. Errors: those of

@@ -12,6 +12,17 @@
 #include "src/templates/device.h"
 
 namespace tilewright::session {
+namespace {
+
+/// Options for reading a job's model.
+ModelOptions ModelOf(const search::JobSettings& settings) {
+  return {{settings.shape, settings.dim, settings.value},
+          settings.requantize,
+          settings.precision,
+          settings.sizes};
+}
+
+}  // namespace
 
 Status ChooseMetric(search::JobSettings& settings, Target& target) {
   if (settings.metric.empty()) return {};
@@ -31,9 +42,7 @@ Status ChooseMetric(search::JobSettings& settings, Target& target) {
 }
 
 Result<std::optional<SizeRange>> TakeRange(search::JobSettings& settings, const NoteSink& note) {
-  ModelOptions model{
-      {settings.shape, settings.dim, settings.value}, settings.requantize, settings.precision};
-  model.sizes = settings.sizes;
+  ModelOptions model = ModelOf(settings);
   TW_ASSIGN_OR_RETURN(auto range, model.TakeRange(settings.graph));
   if (!range) return range;
   settings.dim = model.bindings.dims;
@@ -41,12 +50,17 @@ Result<std::optional<SizeRange>> TakeRange(search::JobSettings& settings, const 
   return range;
 }
 
+Status UseRange(const search::JobSettings& settings, const SizeRange& range, const Target& target,
+                std::vector<search::TuneTask>& tasks) {
+  TW_RETURN_IF_ERROR(CheckRangeTarget(range, target));
+  return UseRange(ModelOf(settings), settings.graph, range, target, tasks);
+}
+
 Result<std::vector<search::TuneTask>> TasksOfJob(const TemplateRegistry& templates,
                                                  search::JobSettings& settings,
                                                  const Target& target, const JobTasks& chosen,
                                                  const NoteSink& note) {
-  const ModelOptions model{
-      {settings.shape, settings.dim, settings.value}, settings.requantize, settings.precision};
+  const ModelOptions model = ModelOf(settings);
   TW_ASSIGN_OR_RETURN(const auto sources, model.Sources(settings.graph));
   TW_ASSIGN_OR_RETURN(auto tasks, TasksOfShapeVariants(sources, target, chosen.fuse_residuals));
   for (const ModelSource& source : sources) {

@@ -23,6 +23,11 @@ Status ChooseMetric(search::JobSettings& settings, Target& target);
 /// those of one entry (UseRange). Errors: those of ModelOptions::TakeRange.
 Result<std::optional<SizeRange>> TakeRange(search::JobSettings& settings, const NoteSink& note);
 
+/// Replaces the tasks of a job by those of the range that TakeRange took out of its settings
+/// (UseRange of a file). Errors: those of CheckRangeTarget and UseRange.
+Status UseRange(const search::JobSettings& settings, const SizeRange& range, const Target& target,
+                std::vector<search::TuneTask>& tasks);
+
 /// Tasks of a model that a job tunes.
 struct JobTasks {
   bool fuse_residuals = true;  ///< on a VTA: residual additions belong to their convolutions

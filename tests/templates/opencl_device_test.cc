@@ -3,14 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "src/schedule/lower/lower.h"
-#include "src/schedule/tolerance.h"
-#include "src/templates/limits.h"
-#include "src/tensor/reference/reference.h"
-#include "tests/support/built_in.h"
 #include "tests/support/opencl.h"
+#include "tests/templates/default_configs.h"
 #include "tests/templates/device_kernel.h"
-#include "tests/templates/kernel_runner.h"
 
 namespace tilewright {
 namespace {
@@ -35,30 +30,7 @@ TEST_P(OpenClTemplates, DefaultConfigsEqualTheReference) {
   auto device = DeviceKernelRunner::OpenOpenCl(0);
   ASSERT_TRUE(device.ok()) << device.status().message();
   (*device)->ExecuteAll();
-  const Target target = *Target::Parse("opencl");
-  const auto workload = Workload::Parse(GetParam().workload);
-  ASSERT_TRUE(workload.ok()) << workload.status().message();
-  const Epilogue epilogue = *Epilogue::Parse(GetParam().epilogue);
-  const AnchorData data = MakeAnchorData(*workload, epilogue, 11);
-  std::vector<const Tensor*> operands;
-  for (const Tensor& operand : data.operands) operands.push_back(&operand);
-  const auto expected = EvaluateAnchor(*workload, epilogue, data.data, data.weight, operands);
-  ASSERT_TRUE(expected.ok()) << expected.status().message();
-  int checked = 0;
-  for (const TemplateEntry* entry : BuiltInTemplates().For(*workload, target)) {
-    SCOPED_TRACE(entry->key);
-    const auto config = entry->default_config(*workload, target);
-    ASSERT_TRUE(config.ok()) << config.status().message();
-    const auto kernel = ApplyTemplate(*entry, *workload, epilogue, target, *config);
-    ASSERT_TRUE(kernel.ok()) << kernel.status().message();
-    const auto program = Lower(kernel->schedule, "tw_kernel", LowerLimitsFor(target));
-    ASSERT_TRUE(program.ok()) << program.status().message();
-    const auto result = RunProgram(*workload, epilogue, target, *program, kernel->layouts, data);
-    ASSERT_TRUE(result.ok()) << result.status().message();
-    EXPECT_TRUE(Compare(*result, *expected, ToleranceOf(*program)).ok);
-    ++checked;
-  }
-  EXPECT_GT(checked, 0);
+  ExpectDefaultConfigsRight(*Target::Parse("opencl"), GetParam().workload, GetParam().epilogue);
   ExecuteGpuKernelsBy({});
 }
 INSTANTIATE_TEST_SUITE_P(Small, OpenClTemplates, testing::ValuesIn(kOpenClCases));

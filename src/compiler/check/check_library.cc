@@ -12,9 +12,7 @@
 #include <set>
 
 #include "src/base/clock.h"
-#include "src/base/hash.h"
 #include "src/base/math.h"
-#include "src/base/random.h"
 #include "src/compiler/check/check_entries.h"
 #include "src/compiler/check/check_plan.h"
 #include "src/compiler/check/check_positions.h"
@@ -39,25 +37,6 @@ constexpr std::int64_t kFewestElements = 4, kReadsOfFewest = std::int64_t{1} << 
 /// Integers can have such values, so two runs with different patterns must agree that an element is
 /// unwritten.
 constexpr int kPoison = 0xff, kIntegerPoison = 0xa5, kOtherPoison = 0x5a;
-
-/// Half of the positions are at ends of dimensions, where tiles and blocks are partial.
-std::vector<std::int64_t> ChoosePositions(const TensorType& type, const std::string& name,
-                                          std::int64_t count) {
-  const std::int64_t elements = type.elements();
-  std::set<std::int64_t> positions = {elements - 1};
-  Random random(Fnv1a64(name));
-  const auto wanted = static_cast<std::size_t>(std::min(count, elements));
-  for (std::int64_t i = 0; positions.size() < wanted && i < 4 * count; ++i) {
-    std::vector<std::int64_t> index;
-    for (std::int64_t size : type.shape) {
-      const auto end = i % 2 == 0 ? random.Below(4) : 2;
-      const auto inside = static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(size)));
-      index.push_back(end == 0 ? 0 : end == 1 ? size - 1 : inside);
-    }
-    positions.insert(PositionOf(index, type.shape));
-  }
-  return {positions.begin(), positions.end()};
-}
 
 /// Returns elements of a recurrence's steps within reach, all at once: one takes as long as many.
 /// Its last steps have the code of the first. most: number of steps.

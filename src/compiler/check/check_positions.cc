@@ -1,3 +1,5 @@
+// Runs of a library for a range of positions, with several sizes. Memory is poisoned before, every
+// float must be written, and samples of every result must equal the reference at that size.
 #include "src/compiler/check/check_positions.h"
 
 #include <fmt/format.h>
@@ -5,15 +7,12 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "src/base/clock.h"
-#include "src/base/hash.h"
-#include "src/base/random.h"
 #include "src/compiler/check/check_plan.h"
 #include "src/compiler/check/sample.h"
 #include "src/tensor/synthetic_data.h"
@@ -42,23 +41,6 @@ std::vector<std::int64_t> SizesOfBlocks(const PositionNetwork& network) {
   add(many + 2 * large + 3 * small - 1);
   add(std::min(most, many + 4 * large));
   return sizes;
-}
-
-/// Returns positions of elements, half of them at ends of dimensions.
-std::vector<std::int64_t> SampleOf(const TensorType& type, const std::string& name,
-                                   std::int64_t count) {
-  std::set<std::int64_t> positions = {0, type.elements() - 1};
-  Random random(Fnv1a64(name));
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::vector<std::int64_t> index;
-    for (std::int64_t size : type.shape) {
-      const auto end = i % 2 == 0 ? random.Below(4) : 2;
-      const auto inside = static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(size)));
-      index.push_back(end == 0 ? 0 : end == 1 ? size - 1 : inside);
-    }
-    positions.insert(PositionOf(index, type.shape));
-  }
-  return {positions.begin(), positions.end()};
 }
 
 std::int64_t CountUnwritten(const void* memory, std::int64_t elements, int bytes) {
@@ -179,7 +161,7 @@ class PositionRun {
   /// Compares samples of a value with the reference on the values before it.
   Status Compare(int node, const Tensor& value, const PlanStep* step) {
     if (spent_ > seconds_) return Status();
-    constexpr std::int64_t kMostReads = std::int64_t{1} << 22, kElements = 24,
+    constexpr std::int64_t kMaxReadsOfOne = std::int64_t{1} << 22, kElements = 24,
                            kReads = std::int64_t{1} << 15;
     SystemClock clock;
     const double begun = clock.MonotonicSeconds();
@@ -190,14 +172,16 @@ class PositionRun {
     };
     // As many elements as take about as long as others.
     const std::int64_t last = value.elements() - 1;
-    SampledReference one(graph_, find, kMostReads);
+    SampledReference one(graph_, find, kMaxReadsOfOne);
     auto expected = one.At(node, std::span(&last, 1));
-    const std::int64_t reads = std::max<std::int64_t>(kMostReads - one.reads_left(), 1);
+    const std::int64_t reads = std::max<std::int64_t>(kMaxReadsOfOne - one.reads_left(), 1);
     std::vector<std::int64_t> positions = {last};
     if (expected.ok() && kReads / reads > 1) {
-      positions =
-          SampleOf(value.type(), graph_.node(node).name, std::min(kReads / reads, kElements));
-      expected = SampledReference(graph_, find, kMostReads).At(node, positions);
+      // Drawn ones beside the first and the last.
+      positions = ChoosePositions(value.type(), graph_.node(node).name,
+                                  std::min(kReads / reads, kElements) + 1);
+      if (positions.front() != 0) positions.insert(positions.begin(), 0);
+      expected = SampledReference(graph_, find, kMaxReadsOfOne).At(node, positions);
     }
     spent_ += clock.MonotonicSeconds() - begun;
     if (!expected.ok()) {

@@ -1,6 +1,8 @@
 // Single elements of a graph's values, from operands in memory: reads, elementwise operators and
 // data movement. Sums, windows and rows are in sample_sums.cc.
 #include "src/compiler/check/sample.h"
+#include "src/base/hash.h"
+#include "src/base/random.h"
 
 #include <fmt/format.h>
 
@@ -9,6 +11,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "src/compiler/check/layout_index.h"
@@ -76,6 +79,24 @@ std::int64_t PositionOf(std::span<const std::int64_t> index, const Shape& shape)
   std::int64_t position = 0;
   for (std::size_t i = 0; i < shape.size(); ++i) position = position * shape[i] + index[i];
   return position;
+}
+
+std::vector<std::int64_t> ChoosePositions(const TensorType& type, const std::string& name,
+                                          std::int64_t count) {
+  const std::int64_t elements = type.elements();
+  std::set<std::int64_t> positions = {elements - 1};
+  Random random(Fnv1a64(name));
+  const auto wanted = static_cast<std::size_t>(std::min(count, elements));
+  for (std::int64_t i = 0; positions.size() < wanted && i < 4 * count; ++i) {
+    std::vector<std::int64_t> index;
+    for (std::int64_t size : type.shape) {
+      const auto end = i % 2 == 0 ? random.Below(4) : 2;
+      const auto inside = static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(size)));
+      index.push_back(end == 0 ? 0 : end == 1 ? size - 1 : inside);
+    }
+    positions.insert(PositionOf(index, type.shape));
+  }
+  return {positions.begin(), positions.end()};
 }
 
 Result<SampledReference::Sample> SampledReference::At(int id,

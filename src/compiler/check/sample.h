@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -88,5 +89,11 @@ std::vector<std::int64_t> IndexAt(std::int64_t position, const std::vector<std::
 /// Returns the row-major position of an index.
 std::int64_t PositionOf(std::span<const std::int64_t> index,
                         const std::vector<std::int64_t>& shape);
+
+/// Returns positions of `count` elements of a value, all if it has fewer, with the last one. Half
+/// of the others are at ends of dimensions, where tiles and blocks are partial. name: of the value,
+/// by which they are drawn.
+std::vector<std::int64_t> ChoosePositions(const TensorType& type, const std::string& name,
+                                          std::int64_t count);
 
 }  // namespace tilewright

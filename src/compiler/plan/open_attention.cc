@@ -245,15 +245,7 @@ class LengthPrograms {
       : network_(network), group_(group), inputs_(inputs), target_(target) {}
 
   Result<Program> At(std::int64_t positions) {
-    constexpr std::int64_t kScalar = 1;  // elements of constants that are part of the code
-    TW_ASSIGN_OR_RETURN(const auto sized, network_.At(positions, kScalar));
-    TW_ASSIGN_OR_RETURN(auto kernel,
-                        ListGroup(sized.graph, group_, PhysicalLayout(), network_.tables));
-    const auto same = [](const GroupInput& a, const GroupInput& b) { return a.node == b.node; };
-    if (!std::ranges::equal(kernel.inputs, inputs_, same)) {
-      return Unsupported("reads other values with other lengths");
-    }
-    TW_ASSIGN_OR_RETURN(auto compute, DefineUnsplitList(kernel.operators));
+    TW_ASSIGN_OR_RETURN(auto compute, DefineForLength(network_, group_, inputs_, positions));
     macs_ = compute.macs;
     const Buffer length = MakeBuffer("length", kInt64, {1});
     const auto schedule = OpenAttentionSchedule(std::move(compute), length, positions, target_);
@@ -276,6 +268,18 @@ class LengthPrograms {
 };
 
 }  // namespace
+
+Result<Compute> DefineForLength(const SequenceNetwork& network, const FusedGroup& group,
+                                const std::vector<GroupInput>& inputs, std::int64_t positions) {
+  constexpr std::int64_t kScalar = 1;  // elements of constants that are part of the code
+  TW_ASSIGN_OR_RETURN(const auto sized, network.At(positions, kScalar));
+  TW_ASSIGN_OR_RETURN(auto kernel, ListGroup(sized.graph, group, PhysicalLayout(), network.tables));
+  const auto same = [](const GroupInput& a, const GroupInput& b) { return a.node == b.node; };
+  if (!std::ranges::equal(kernel.inputs, inputs, same)) {
+    return Unsupported("reads other values with other lengths");
+  }
+  return DefineUnsplitList(kernel.operators);
+}
 
 Result<Program> OpenBlocks(const Program& few, std::int64_t few_blocks, const Program& many,
                            std::int64_t many_blocks, std::int64_t block) {

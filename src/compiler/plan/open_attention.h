@@ -8,6 +8,7 @@
 #include "src/graph/open/sequence.h"
 #include "src/ir/stmt.h"
 #include "src/target/target.h"
+#include "src/tensor/compute/define_list.h"
 
 namespace tilewright {
 
@@ -29,6 +30,12 @@ struct OpenAttentionKernel {
 Result<OpenAttentionKernel> OpenAttention(const SequenceNetwork& network, const FusedGroup& group,
                                           const std::vector<GroupInput>& inputs,
                                           const Target& target);
+
+/// Defines the computation of a group for a number of positions. group: of the network. inputs:
+/// those of its kernel for one position. Errors: kUnsupported, as the end of a sentence about the
+/// group, if it reads other values then.
+Result<Compute> DefineForLength(const SequenceNetwork& network, const FusedGroup& group,
+                                const std::vector<GroupInput>& inputs, std::int64_t positions);
 
 /// Returns the program that is `few` with `few_blocks` blocks and `many` with `many_blocks`, for
 /// any number of them up to the latter. length: the parameter with the number of positions, of

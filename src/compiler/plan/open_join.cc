@@ -8,7 +8,6 @@
 #include "src/schedule/lower/lower.h"
 #include "src/templates/fixed_schedule.h"
 #include "src/templates/registry.h"
-#include "src/tensor/compute/define_list.h"
 
 namespace tilewright {
 namespace {
@@ -24,15 +23,7 @@ class JoinPrograms {
 
   /// plain: without vectors, whose tails depend on the number of positions along them.
   Result<Program> At(std::int64_t positions, bool plain) const {
-    constexpr std::int64_t kScalar = 1;  // elements of constants that are part of the code
-    TW_ASSIGN_OR_RETURN(const auto sized, network_.At(positions, kScalar));
-    TW_ASSIGN_OR_RETURN(auto kernel,
-                        ListGroup(sized.graph, group_, PhysicalLayout(), network_.tables));
-    const auto same = [](const GroupInput& a, const GroupInput& b) { return a.node == b.node; };
-    if (!std::ranges::equal(kernel.inputs, inputs_, same)) {
-      return Unsupported("reads other values with other lengths");
-    }
-    TW_ASSIGN_OR_RETURN(auto compute, DefineUnsplitList(kernel.operators));
+    TW_ASSIGN_OR_RETURN(auto compute, DefineForLength(network_, group_, inputs_, positions));
     const FlatChoices numbers{.lanes = 1, .rows = false, .across = false};
     TW_ASSIGN_OR_RETURN(const auto schedule,
                         plain ? FlatSchedule(std::move(compute), serial_, numbers)

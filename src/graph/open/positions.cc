@@ -427,28 +427,44 @@ std::vector<std::int64_t> PositionNetwork::Units() const {
 
 namespace {
 
-/// Checks a reading of the file with another size: each value that is in the network as it is in
-/// the file has as many positions as the network says. shapes: of the file with the largest size.
-Status CheckCounts(const Graph& probed, const std::vector<Shape>& shapes,
-                   const PositionNetwork& network, std::int64_t size) {
+/// Values of a file, which has the same ones with every size.
+struct FileValues {
+  std::vector<std::string> names;
+  std::vector<int> outputs;
+  std::map<std::int64_t, std::vector<Shape>> shapes;  // by size
+};
+
+std::vector<Shape> ShapesOf(const Graph& graph) {
+  std::vector<Shape> shapes;
+  for (const Node& node : graph.nodes()) shapes.push_back(node.type.shape);
+  return shapes;
+}
+
+/// Checks that each value that is in the network as it is in the file has as many positions as the
+/// network says, with every size that was read.
+Status CheckCounts(const FileValues& file, const PositionNetwork& network) {
   const Graph& graph = network.network.graph;
-  const auto check = [&](int id, int made) -> Status {
-    const auto& axis = network.axes[static_cast<std::size_t>(made)];
-    Shape expected = shapes[static_cast<std::size_t>(id)];
-    if (!axis || expected != graph.node(made).type.shape) return Status();
-    expected[axis->axis] = axis->count.At(size);
-    if (probed.node(id).type.shape == expected) return Status();
-    return AboutValue(probed, id, network.range,
-                      Unsupported("has a number of positions that is no function of this form"));
-  };
   std::map<std::string_view, int> by_name;
   for (int id = 0; id < graph.size(); ++id) by_name.emplace(graph.node(id).name, id);
-  for (int id = 0; id < probed.size(); ++id) {
-    const auto made = by_name.find(probed.node(id).name);
-    if (made != by_name.end()) TW_RETURN_IF_ERROR(check(id, made->second));
+  std::vector<std::pair<std::size_t, int>> pairs;  // values of the file, nodes of the network
+  for (std::size_t i = 0; i < file.names.size(); ++i) {
+    const auto made = by_name.find(file.names[i]);
+    if (made != by_name.end()) pairs.emplace_back(i, made->second);
   }
-  for (std::size_t i = 0; i < probed.outputs().size(); ++i) {
-    TW_RETURN_IF_ERROR(check(probed.outputs()[i], graph.outputs()[i]));
+  for (std::size_t i = 0; i < file.outputs.size(); ++i) {
+    pairs.emplace_back(static_cast<std::size_t>(file.outputs[i]), graph.outputs()[i]);
+  }
+  const std::vector<Shape>& largest = file.shapes.at(network.range.most);
+  for (const auto& [size, shapes] : file.shapes) {
+    for (const auto& [id, made] : pairs) {
+      const auto& axis = network.axes[static_cast<std::size_t>(made)];
+      Shape expected = largest[id];
+      if (!axis || expected != graph.node(made).type.shape) continue;
+      expected[axis->axis] = axis->count.At(size);
+      if (shapes[id] == expected) continue;
+      return AboutValue(graph, made, network.range,
+                        Unsupported("has a number of positions that is no function of this form"));
+    }
   }
   return Status();
 }
@@ -471,28 +487,28 @@ Result<PositionNetwork> FindPositions(const ReadAtSize& read, const SizeRange& r
   if (range.least == range.most) {
     return InvalidArgument("--dim " + range.ToString() + ": one size, expected several");
   }
-  const std::int64_t middle = std::max(range.least, (range.least + range.most) / 2);
+  const std::int64_t middle = (range.least + range.most) / 2;
   TW_ASSIGN_OR_RETURN(auto large_file, read(range.most));
-  std::vector<Shape> shapes;
-  for (const Node& node : large_file.nodes()) shapes.push_back(node.type.shape);
+  FileValues file;
+  for (const Node& node : large_file.nodes()) file.names.push_back(node.name);
+  file.outputs = large_file.outputs();
+  file.shapes.emplace(range.most, ShapesOf(large_file));
+  Graph small_file;
   // Neighbouring sizes have other remainders: a width may be padded or cut to a multiple.
-  std::map<std::int64_t, Graph> probes;
   for (const std::int64_t size :
        {range.least, range.least + 1, range.least + 2, middle, range.most - 1}) {
-    if (size >= range.most || probes.contains(size)) continue;
+    if (size >= range.most || file.shapes.contains(size)) continue;
     TW_ASSIGN_OR_RETURN(auto probed, read(size));
     TW_RETURN_IF_ERROR(CheckAlike(probed, large_file, range));
-    probes.emplace(size, std::move(probed));
+    file.shapes.emplace(size, ShapesOf(probed));
+    if (size == middle) small_file = std::move(probed);
   }
-  TW_ASSIGN_OR_RETURN(auto small_file, read(middle));
   TW_ASSIGN_OR_RETURN(auto large, Partition(std::move(large_file), target, fuse_residuals));
   TW_ASSIGN_OR_RETURN(const auto small, Partition(std::move(small_file), target, fuse_residuals));
   TW_ASSIGN_OR_RETURN(auto found, PadSeparator(small.graph, middle, std::move(large), range).Run());
   TW_RETURN_IF_ERROR(CheckStrides(found));
   TW_RETURN_IF_ERROR(found.At(range.least));  // a value may be empty
-  for (const auto& [size, probed] : probes) {
-    TW_RETURN_IF_ERROR(CheckCounts(probed, shapes, found, size));
-  }
+  TW_RETURN_IF_ERROR(CheckCounts(file, found));
   return found;
 }
 

@@ -1,3 +1,4 @@
+// Masks of pairs of positions, made from values of single positions.
 #include "src/graph/passes/pair_masks.h"
 
 #include <algorithm>

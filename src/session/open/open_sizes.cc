@@ -9,9 +9,8 @@
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
-#include "src/compiler/compile.h"
 #include "src/graph/ir/describe.h"
-#include "src/target/device.h"
+#include "src/session/tasks.h"
 
 namespace tilewright::session {
 namespace {
@@ -45,14 +44,6 @@ ModelOptions WithSizes(ModelOptions options, const std::vector<OpenSymbol>& symb
   return options;
 }
 
-/// Reads a model, and gives it the weights that it lacks.
-Result<Graph> LoadSeeded(const Result<ModelSource>& source) {
-  TW_RETURN_IF_ERROR(source);
-  TW_ASSIGN_OR_RETURN(auto graph, LoadGraph(*source));
-  SeedConstants(graph, SeedRule::kMissing);
-  return graph;
-}
-
 }  // namespace
 
 std::vector<OpenSymbol> OpenSymbolsOf(const ModelOptions& options, const std::string& file) {
@@ -76,16 +67,8 @@ std::vector<OpenSymbol> OpenSymbolsOf(const ModelOptions& options, const std::st
 
 Status CheckRange(const ModelOptions& options, const std::string& file, const SizeRange& range,
                   const Target& target) {
-  if (!DeviceTraitsOf(target).machine_code) {
-    return Unsupported("--dim " + range.ToString() + ": a range is for CPUs, expected one size");
-  }
-  const auto read = [&](std::int64_t size) {
-    return LoadSeeded(options.SourceAt(file, range, size));
-  };
-  TW_ASSIGN_OR_RETURN(const Graph entry, LoadSeeded(options.Source(file)));
-  CompileOptions compile;
-  compile.target = target;
-  const auto open = FindOpenDimension(entry, read, range, compile);
+  TW_RETURN_IF_ERROR(CheckRangeTarget(range, target));
+  const auto open = OpenDimensionOf(options, file, range, target);
   return open.ok() ? Status() : open.status().WithContext(file);
 }
 
